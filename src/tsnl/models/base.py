@@ -1,0 +1,173 @@
+r"""What a state-space model is: three laws, each for one particle and one step.
+
+.. math::
+    x_0 \sim p_\theta(x_0), \quad
+    x_t \sim p_\theta(x_t \mid x_{t-1}), \quad
+    y_t \sim p_\theta(y_t \mid x_t), \qquad t = 1, \dots, T.
+
+Batches, time and random keys are somebody else's business: `trajectory` runs the laws along time and
+`jax.vmap` over particles or simulations.
+"""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, Protocol, runtime_checkable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
+
+Theta = Mapping[str, ArrayLike]
+State = PyTree[Array]
+
+
+class StateSpaceModel(eqx.Module):
+    """A model is its parameters (fields with a value each) and three laws.
+
+    Subclass it, declare the parameters as fields, write the laws. Fields made with
+    `eqx.field(static=True)` are options: they have a value too, but cannot be inferred. In the laws,
+    `theta` maps every parameter's name to its value, the inferred ones replaced by the value at hand;
+    `t` counts from 1; `u` is row t of the known inputs, None where there are none. A state is any
+    pytree of arrays. An observation is a scalar or a vector.
+
+    A model that adds `log_observation(y, state, theta, t, u)`, the log-density of `y`, is `Filterable`.
+    """
+
+    @abstractmethod
+    def sample_initial(self, key: Key[Array, ""], theta: Theta) -> State:
+        r"""Draw \(x_0 \sim p_\theta(x_0)\)."""
+
+    @abstractmethod
+    def sample_transition(
+        self, key: Key[Array, ""], state: State, theta: Theta, t: ArrayLike, u: Any
+    ) -> State:
+        r"""Draw \(x_t \sim p_\theta(x_t \mid x_{t-1})\)."""
+
+    @abstractmethod
+    def sample_observation(
+        self, key: Key[Array, ""], state: State, theta: Theta, t: ArrayLike, u: Any
+    ) -> Array:
+        r"""Draw \(y_t \sim p_\theta(y_t \mid x_t)\), of shape () or (d_y,)."""
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Name to value of everything that can be inferred."""
+        names = [f.name for f in fields(self) if not f.metadata.get("static", False)]
+        return {name: getattr(self, name) for name in names}
+
+    def complete(self, theta: Theta | None = None) -> dict[str, Any]:
+        """The model's own parameter values with those of `theta` in their place."""
+        theta = theta or {}
+        parameters = self.parameters
+        unknown = sorted(set(theta) - set(parameters))
+        if unknown:
+            raise ValueError(
+                f"{type(self).__name__} has no parameter {unknown}; it has {sorted(parameters)}."
+            )
+        return {**parameters, **theta}
+
+    def simulate(
+        self,
+        *,
+        seed: int,
+        length: int,
+        theta: Theta | None = None,
+        inputs: ArrayLike | None = None,
+        return_states: bool = False,
+    ) -> Any:
+        """Simulate one series.
+
+        Args:
+            seed: one integer; the first rows do not depend on `length`.
+            length: number of time steps T.
+            theta: values that replace the model's own.
+            inputs: known inputs (T,) or (T, d_u), passed to the laws row by row.
+            return_states: also return x_1..x_T.
+
+        Returns:
+            The series (T, d_y) as a numpy array, or the pair (series, states).
+        """
+        if length < 1:
+            raise ValueError(f"length is {length}, expected at least 1 time step.")
+        if inputs is not None and len(np.asarray(inputs)) != length:
+            raise ValueError(
+                f"inputs has {len(np.asarray(inputs))} rows, expected {length}: one for each step."
+            )
+        complete = {k: jnp.asarray(v, dtype=float) for k, v in self.complete(theta).items()}
+        rows = None if inputs is None else jnp.asarray(inputs, dtype=float)
+        states, series = _trajectory(jax.random.key(seed), self, complete, length, rows)
+        if return_states:
+            return np.asarray(series), jax.tree.map(np.asarray, states)
+        return np.asarray(series)
+
+
+@runtime_checkable
+class Filterable(Protocol):
+    """A model whose observation density can be evaluated: particle filters work on it."""
+
+    def sample_initial(self, key: Key[Array, ""], theta: Theta) -> State: ...  # noqa: D102
+    def sample_transition(  # noqa: D102
+        self, key: Key[Array, ""], state: State, theta: Theta, t: ArrayLike, u: Any
+    ) -> State: ...
+    def sample_observation(  # noqa: D102
+        self, key: Key[Array, ""], state: State, theta: Theta, t: ArrayLike, u: Any
+    ) -> Array: ...
+    def log_observation(
+        self, y: Array, state: State, theta: Theta, t: ArrayLike, u: Any
+    ) -> Float[Array, ""]:
+        r"""The log-density \(\log p_\theta(y_t \mid x_t)\)."""
+        ...
+
+    def complete(self, theta: Theta | None = None) -> dict[str, Any]: ...  # noqa: D102
+
+
+def trajectory(
+    key: Key[Array, ""], model: StateSpaceModel, theta: Theta, length: int, inputs: Any = None
+) -> tuple[State, Float[Array, "T d_y"]]:
+    """Run the laws along time: step t draws with `fold_in(key, t)`, so prefixes agree.
+
+    Args:
+        key: a JAX random key.
+        model: the laws.
+        theta: values that replace the model's own.
+        length: T.
+        inputs: (T,) or (T, d_u), or None.
+
+    Returns:
+        States x_1..x_T, leading axis T, and the series (T, d_y).
+    """
+    theta = model.complete(theta)
+
+    def step(state: State, now: tuple[Int[Array, ""], Any]) -> tuple[State, tuple[State, Array]]:
+        t, u = now
+        key_x, key_y = jax.random.split(jax.random.fold_in(key, t))
+        state = model.sample_transition(key_x, state, theta, t, u)
+        y = jnp.asarray(model.sample_observation(key_y, state, theta, t, u), dtype=float)
+        return state, (state, jnp.atleast_1d(y))
+
+    initial = jax.tree.map(jnp.asarray, model.sample_initial(jax.random.fold_in(key, 0), theta))
+    _, (states, series) = jax.lax.scan(step, initial, (jnp.arange(1, length + 1), inputs))
+    return states, series
+
+
+_trajectory = eqx.filter_jit(trajectory)
+
+
+def observation_shape(model: StateSpaceModel, inputs: Any = None) -> tuple[int, ...]:
+    """The shape of one observation, () or (d_y,), found without running the laws."""
+
+    def one(key: Key[Array, ""]) -> Array:
+        theta = model.complete()
+        u = None if inputs is None else jnp.asarray(inputs, dtype=float)[0]
+        state = model.sample_transition(key, model.sample_initial(key, theta), theta, 1, u)
+        return jnp.asarray(model.sample_observation(key, state, theta, 1, u))
+
+    shape = jax.eval_shape(one, jax.random.key(0)).shape
+    if len(shape) > 1:
+        raise ValueError(
+            f"{type(model).__name__}.sample_observation returns shape {shape}, expected () or (d_y,)."
+        )
+    return shape

@@ -1,0 +1,265 @@
+"""Priors: named numpyro distributions seen as one flat unconstrained vector.
+
+People and model laws speak of a dict `theta` of constrained arrays; samplers and networks speak of a
+vector `z` in R^size. The change between the two, and its log-Jacobian, is made here and nowhere else.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import prod
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro.distributions as dist
+from jaxtyping import Array, ArrayLike, Float, Key, Shaped
+from numpyro.distributions import biject_to
+
+Theta = Mapping[str, ArrayLike]
+
+
+@dataclass(frozen=True)
+class _Site:
+    """One distribution and the parameters it covers: several names share one vector."""
+
+    names: tuple[str, ...]
+    distribution: dist.Distribution
+    bijection: dist.transforms.Transform
+    entries: np.ndarray  # places of the distinct free entries in the raveled event
+    start: int  # of this site's part in z
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        return tuple(self.distribution.event_shape)
+
+    @property
+    def part(self) -> slice:
+        return slice(self.start, self.start + len(self.entries))
+
+    def join(self, theta: Theta) -> Array:
+        """The site's event out of the named parameters."""
+        if len(self.names) == 1:
+            return jnp.asarray(theta[self.names[0]], dtype=float)
+        return jnp.stack([jnp.asarray(theta[name], dtype=float) for name in self.names], axis=-1)
+
+    def split(self, value: Array) -> dict[str, Array]:
+        """The named parameters out of the site's event."""
+        if len(self.names) == 1:
+            return {self.names[0]: value}
+        return {name: value[..., i] for i, name in enumerate(self.names)}
+
+    def labels(self) -> tuple[str, ...]:
+        if len(self.names) > 1:
+            return self.names
+        if not self.event_shape:
+            return self.names
+        index = np.stack(np.unravel_index(self.entries, self.event_shape), axis=-1)
+        return tuple(f"{self.names[0]}[{','.join(map(str, place))}]" for place in index)
+
+
+class Prior:
+    """A joint prior of named parameters.
+
+    Each keyword is a parameter of the model and its numpyro distribution, of any event shape. A
+    distribution with a batch shape is taken as independent entries of one array. Parameters that depend
+    on each other a priori share one multivariate distribution under a tuple of names:
+
+        Prior({("rho1", "rho2"): dist.MultivariateNormal(mean, covariance)}, Q=dist.LogNormal(0, 1))
+
+    Attributes:
+        names: the parameters, in order.
+        size: dimension of the unconstrained vector z, and number of distinct free entries of theta.
+        labels: a name for each distinct free entry, such as `Q`, `rho[0]`, `C[1,0]`.
+    """
+
+    names: tuple[str, ...]
+    size: int
+    labels: tuple[str, ...]
+
+    def __init__(
+        self,
+        joint: Mapping[tuple[str, ...], dist.Distribution] | None = None,
+        /,
+        **distributions: dist.Distribution,
+    ):
+        pairs = [(tuple(names), d) for names, d in (joint or {}).items()]
+        pairs += [((name,), d) for name, d in distributions.items()]
+        if not pairs:
+            raise ValueError("The prior is empty: name at least one parameter, as in Prior(Q=...).")
+        sites: list[_Site] = []
+        start = 0
+        for names, distribution in pairs:
+            sites.append(_site(names, distribution, start))
+            start += len(sites[-1].entries)
+        self.names = tuple(name for site in sites for name in site.names)
+        if len(set(self.names)) < len(self.names):
+            raise ValueError(f"A parameter has two priors: the names are {list(self.names)}.")
+        self.size = start
+        self.labels = tuple(label for site in sites for label in site.labels())
+        self._sites = tuple(sites)
+
+    def __repr__(self) -> str:
+        parts = (f"{', '.join(s.names)}: {type(s.distribution).__name__}" for s in self._sites)
+        return f"Prior({'; '.join(parts)})"
+
+    def sample(self, key: Key[Array, ""], n: int | None = None) -> dict[str, Array]:
+        """Draws of theta; draw i depends on `fold_in(key, i)` alone, not on how many are drawn.
+
+        Args:
+            key: a JAX random key.
+            n: how many; None draws one, without a leading axis.
+
+        Returns:
+            Name to array, of shape (n, *event) or (*event).
+        """
+        if n is None:
+            return self._sample_one(key)
+        keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(jnp.arange(n))
+        return jax.vmap(self._sample_one)(keys)
+
+    def _sample_one(self, key: Key[Array, ""]) -> dict[str, Array]:
+        theta: dict[str, Array] = {}
+        for i, site in enumerate(self._sites):
+            theta |= site.split(site.distribution.sample(jax.random.fold_in(key, i)))
+        return theta
+
+    def log_prob(self, theta: Theta) -> Float[Array, ""]:
+        r"""The log-density log p(\theta) with respect to the distinct free entries of theta.
+
+        Raises:
+            ValueError: names or shapes that do not fit, or a value outside the support.
+        """
+        self.check(theta)
+        parts = [site.distribution.log_prob(site.join(theta)) for site in self._sites]
+        return jnp.sum(jnp.stack(parts))
+
+    def unconstrain(self, theta: Theta) -> Float[Array, " size"]:
+        """The vector z of a theta inside the support."""
+        self.check(theta)
+        return jnp.concatenate([jnp.ravel(s.bijection.inv(s.join(theta))) for s in self._sites])
+
+    def constrain(self, z: Float[ArrayLike, " size"]) -> dict[str, Array]:
+        """The theta of a vector z."""
+        theta: dict[str, Array] = {}
+        for site in self._sites:
+            theta |= site.split(site.bijection(_part(site, z)))
+        return theta
+
+    def log_jacobian(self, z: Float[ArrayLike, " size"]) -> Float[Array, ""]:
+        r"""\log |\det \partial\theta / \partial z|, theta taken as its distinct free entries."""
+        parts = []
+        for site in self._sites:
+            x = _part(site, z)
+            parts.append(jnp.sum(site.bijection.log_abs_det_jacobian(x, site.bijection(x))))
+        return jnp.sum(jnp.stack(parts))
+
+    def log_prob_unconstrained(self, z: Float[ArrayLike, " size"]) -> Float[Array, ""]:
+        r"""The log-density of z: \log p(\theta(z)) + \log |\det \partial\theta / \partial z|."""
+        theta = self.constrain(z)
+        parts = [jnp.sum(s.distribution.log_prob(s.join(theta))) for s in self._sites]
+        return jnp.sum(jnp.stack(parts)) + self.log_jacobian(z)
+
+    def coordinates(self, theta: Theta) -> Shaped[Array, "*batch size"]:
+        """The distinct free entries of theta, in the order of `labels`; leading batch axes stay."""
+        columns = []
+        for site in self._sites:
+            value = site.join(theta)
+            batch = value.shape[: value.ndim - len(site.event_shape)]
+            columns.append(value.reshape(*batch, prod(site.event_shape))[..., site.entries])
+        return jnp.concatenate(columns, axis=-1)
+
+    def check(self, theta: Theta) -> None:
+        """Raise ValueError where theta's names, shapes or values do not fit this prior.
+
+        Values are looked at only where they are known: inside `jit` the density decides.
+        """
+        missing, unknown = set(self.names) - set(theta), set(theta) - set(self.names)
+        if missing or unknown:
+            raise ValueError(
+                f"theta has the names {sorted(theta)}, the prior has {sorted(self.names)}: "
+                f"missing {sorted(missing)}, not in the prior {sorted(unknown)}."
+            )
+        for site in self._sites:
+            shapes = [jnp.shape(theta[name]) for name in site.names]
+            expected = site.event_shape if len(site.names) == 1 else ()
+            if any(shape != expected for shape in shapes):
+                raise ValueError(f"{_named(site)} has shape {shapes[0]}, expected {expected}.")
+            if any(isinstance(theta[name], jax.core.Tracer) for name in site.names):
+                continue
+            value = site.join(theta)
+            if not bool(jnp.all(site.distribution.support(value))):
+                raise ValueError(
+                    f"{_named(site)} = {np.asarray(value).tolist()} lies outside the support of its "
+                    f"prior {type(site.distribution).__name__}: {site.distribution.support}."
+                )
+
+    def check_known(self, known: Iterable[str]) -> None:
+        """Raise ValueError where the prior names a parameter that the model does not know."""
+        known = sorted(known)
+        unknown = [name for name in self.names if name not in known]
+        if unknown:
+            raise ValueError(
+                f"The model has no parameter {unknown}; it has {known}. Rename it in the prior."
+            )
+
+
+def _named(site: _Site) -> str:
+    return ", ".join(site.names)
+
+
+def _part(site: _Site, z: ArrayLike) -> Array:
+    """The site's unconstrained value, scalar where the bijection acts on scalars."""
+    part = jnp.asarray(z, dtype=float)[site.part]
+    domain_shape = site.bijection.inverse_shape(site.event_shape)
+    return part.reshape(domain_shape)
+
+
+def _site(names: tuple[str, ...], distribution: dist.Distribution, start: int) -> _Site:
+    """Check one distribution and find its bijection and its free entries."""
+    shown = ", ".join(names)
+    if not isinstance(distribution, dist.Distribution):
+        raise TypeError(
+            f"The prior of {shown} is {distribution!r}, expected a numpyro distribution such as "
+            f"dist.Normal(0, 1). A parameter with a fixed value belongs in the model, not the prior."
+        )
+    if distribution.is_discrete or isinstance(distribution, dist.Delta):
+        raise ValueError(
+            f"The prior of {shown} is the discrete {type(distribution).__name__}: only continuous "
+            f"parameters can be inferred. Use a continuous prior and round inside the model."
+        )
+    if isinstance(distribution, dist.ImproperUniform):
+        raise ValueError(
+            f"The prior of {shown} is improper and cannot be sampled: use a proper distribution, "
+            f"for example a wide dist.Normal."
+        )
+    if distribution.batch_shape:
+        distribution = distribution.to_event()
+    shape = tuple(distribution.event_shape)
+    if len(names) > 1 and shape != (len(names),):
+        raise ValueError(
+            f"The joint prior of {shown} has event shape {shape}, expected ({len(names)},): one entry "
+            f"for each name."
+        )
+    bijection = biject_to(distribution.support)
+    size = prod(bijection.inverse_shape(shape))
+    entries = np.arange(prod(shape)) if len(names) > 1 else _free_entries(shown, shape, size)
+    return _Site(names, distribution, bijection, entries, start)
+
+
+def _free_entries(name: str, shape: tuple[int, ...], size: int) -> np.ndarray:
+    """Places of `size` entries that determine an event: all, a triangle, or all but the last."""
+    places = np.arange(prod(shape)).reshape(shape)
+    if places.size == size:
+        return places.ravel()
+    if len(shape) == 2 and shape[0] == shape[1]:
+        for diagonal in (0, -1):
+            lower = places[np.tril_indices(shape[0], diagonal)]
+            if lower.size == size:
+                return lower
+    if len(shape) == 1 and shape[0] == size + 1:
+        return places[:-1]
+    raise ValueError(
+        f"The prior of {name} has event shape {shape} with {size} free entries: no rule for which "
+        f"entries are free. Supported: arrays without constraints between entries, covariance and "
+        f"correlation matrices and their Cholesky factors, and simplexes."
+    )
