@@ -165,7 +165,8 @@ class Prior:
         for site in self._sites:
             value = site.join(theta)
             batch = value.shape[: value.ndim - len(site.event_shape)]
-            columns.append(value.reshape(*batch, prod(site.event_shape))[..., site.entries])
+            flat = value.reshape(*batch, prod(site.event_shape))
+            columns.append(flat[..., jnp.asarray(site.entries)])
         return jnp.concatenate(columns, axis=-1)
 
     def check(self, theta: Theta) -> None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.linalg import cho_factor, cho_solve
 from jaxtyping import Array, Float
 
@@ -21,8 +22,8 @@ from tsnl.series import as_series
 class Moments(NamedTuple):
     """Means (T, d_x) and covariances (T, d_x, d_x) of the states x_1..x_T."""
 
-    means: Float[Array, "T d_x"]
-    covariances: Float[Array, "T d_x d_x"]
+    means: Float[Array | np.ndarray, "T d_x"]
+    covariances: Float[Array | np.ndarray, "T d_x d_x"]
 
 
 class KalmanFiltered(NamedTuple):
@@ -34,13 +35,13 @@ class KalmanFiltered(NamedTuple):
         predicted: of \(p(x_t \mid y_{1:t-1})\).
     """
 
-    log_likelihood: Float[Array, ""]
+    log_likelihood: Float[Array | np.ndarray, ""]
     filtered: Moments
     predicted: Moments
 
 
 def kalman_filter(model: LinearGaussian, theta: Theta, series: Any) -> KalmanFiltered:
-    """Filter an observed series at one theta, in 64 bit.
+    """Filter an observed series at one theta, in 64 bit; numpy arrays come back.
 
     Args:
         model: the linear-Gaussian model.
@@ -49,14 +50,14 @@ def kalman_filter(model: LinearGaussian, theta: Theta, series: Any) -> KalmanFil
     """
     rows = as_series(series, num_columns=_require_linear(model).d_y)
     with jax.enable_x64(True):
-        return _filter(model, theta, rows)
+        return jax.tree.map(np.asarray, _filter(model, theta, rows))
 
 
 def kalman_smoother(model: LinearGaussian, theta: Theta, series: Any) -> Moments:
     r"""The moments of \(p(x_t \mid y_{1:T})\), in 64 bit; arguments as in `kalman_filter`."""
     rows = as_series(series, num_columns=_require_linear(model).d_y)
     with jax.enable_x64(True):
-        return _smooth(model, theta, rows)
+        return jax.tree.map(np.asarray, _smooth(model, theta, rows))
 
 
 def filter_moments(

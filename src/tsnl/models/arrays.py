@@ -10,6 +10,9 @@ from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, ArrayLike, Float
 
 
+Parameter = np.ndarray | jax.Array
+
+
 def parameter(default: Any) -> Any:
     """A model field that may be inferred, kept in 64 bit until it is used."""
     return eqx.field(default_factory=lambda: _array(default), converter=_array)
@@ -19,8 +22,8 @@ def _array(value: Any) -> Any:
     return value if isinstance(value, jax.Array) else np.asarray(value, dtype=np.float64)
 
 
-def matrix(value: ArrayLike, size: int) -> Float[Array, "size size"]:
-    """A square matrix: a scalar times the identity, a vector's diagonal, or the matrix itself."""
+def matrix(value: ArrayLike, size: int) -> Float[Array, "rows columns"]:
+    """A scalar times the identity, a vector's diagonal, or the matrix itself."""
     value = jnp.asarray(value, dtype=float)
     if value.ndim == 2:
         return value

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Key
 
 from tsnl.models.arrays import (
+    Parameter,
     apply,
     check_covariance,
     common_size,
@@ -30,14 +31,14 @@ class LinearGaussian(StateSpaceModel):
     same holds for A. H is a number or a (d_y, d_x) matrix. A scalar mean stands for equal entries.
     """
 
-    A: np.ndarray = parameter(0.9)
-    H: np.ndarray = parameter(1.0)
-    Q: np.ndarray = parameter(0.1)
-    R: np.ndarray = parameter(0.1)
-    q_0: np.ndarray = parameter(0.0)
-    r_0: np.ndarray = parameter(0.0)
-    mu_0: np.ndarray = parameter(0.0)
-    Sigma_0: np.ndarray = parameter(1.0)
+    A: Parameter = parameter(0.9)
+    H: Parameter = parameter(1.0)
+    Q: Parameter = parameter(0.1)
+    R: Parameter = parameter(0.1)
+    q_0: Parameter = parameter(0.0)
+    r_0: Parameter = parameter(0.0)
+    mu_0: Parameter = parameter(0.0)
+    Sigma_0: Parameter = parameter(1.0)
 
     def __check_init__(self) -> None:
         if self.H.ndim == 1 or self.H.ndim > 2:

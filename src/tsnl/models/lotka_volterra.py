@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Key
 
-from tsnl.models.arrays import parameter
+from tsnl.models.arrays import Parameter, parameter
 from tsnl.models.base import StateSpaceModel, Theta
 
 
@@ -26,11 +26,11 @@ class LotkaVolterra(StateSpaceModel):
     than `event_cap` events in one interval has failed: its state is NaN from that step on.
     """
 
-    rho1: np.ndarray = parameter(0.01)
-    rho2: np.ndarray = parameter(0.01)
-    rho3: np.ndarray = parameter(1.0)
-    rho4: np.ndarray = parameter(0.5)
-    noise_sd: np.ndarray = parameter(5.0)
+    rho1: Parameter = parameter(0.01)
+    rho2: Parameter = parameter(0.01)
+    rho3: Parameter = parameter(1.0)
+    rho4: Parameter = parameter(0.5)
+    noise_sd: Parameter = parameter(5.0)
     dt: float = eqx.field(static=True, default=0.4)
     event_cap: int = eqx.field(static=True, default=20_000)
     observe: Literal["prey", "both"] = eqx.field(static=True, default="prey")

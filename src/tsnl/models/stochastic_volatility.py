@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Key
 
 from tsnl.models.arrays import (
+    Parameter,
     apply,
     check_covariance,
     common_size,
@@ -32,14 +33,14 @@ class StochasticVolatility(StateSpaceModel):
     root is \(\Sigma_t^{1/2} = D_t \, \mathrm{chol}(C)\), so y_t has covariance \(\Sigma_t\) at R = I.
     """
 
-    A: np.ndarray = parameter(0.9)
-    b: np.ndarray = parameter(0.0)
-    d: np.ndarray = parameter(0.0)
-    C: np.ndarray = parameter([[1.0, 0.52], [0.52, 1.0]])
-    Q: np.ndarray = parameter(0.1)
-    R: np.ndarray = parameter(1.0)
-    mu_0: np.ndarray = parameter(0.0)
-    Sigma_0: np.ndarray = parameter(1.0)
+    A: Parameter = parameter(0.9)
+    b: Parameter = parameter(0.0)
+    d: Parameter = parameter(0.0)
+    C: Parameter = parameter([[1.0, 0.52], [0.52, 1.0]])
+    Q: Parameter = parameter(0.1)
+    R: Parameter = parameter(1.0)
+    mu_0: Parameter = parameter(0.0)
+    Sigma_0: Parameter = parameter(1.0)
 
     def __check_init__(self) -> None:
         for name in ("C", "Q", "R", "Sigma_0"):

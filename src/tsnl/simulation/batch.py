@@ -12,7 +12,9 @@ from jaxtyping import Array, Float, Int, Key
 
 from tsnl.models.base import StateSpaceModel, trajectory
 
-_VALUES_AT_ONCE = 2**24  # entries of one compiled call's series: bounds the memory
+# Series simulated by one compiled call; a shorter batch is filled up. One size for all, because the
+# last bit of a float may depend on how a compiler vectorises a loop, and so on its length.
+CHUNK = 64
 
 
 @dataclass(frozen=True)
@@ -66,17 +68,17 @@ def simulate(
     (n,) = next(iter(counts.values()))
     if n < 1 or length < 1:
         raise ValueError(f"{n} simulations of length {length}: both must be at least 1.")
-    chunk = max(1, min(n, _VALUES_AT_ONCE // length))
     parts = []
-    for start in range(0, n, chunk):
-        part = {name: value[start : start + chunk] for name, value in arrays.items()}
-        index = first + np.arange(start, min(start + chunk, n))
-        parts.append(np.asarray(_batch(key, model, part, index, length, inputs)))
+    for start in range(0, n, CHUNK):
+        rows = np.minimum(start + np.arange(CHUNK), n - 1)
+        part = {name: value[rows] for name, value in arrays.items()}
+        series = _chunk(key, model, part, first + rows, length, inputs)
+        parts.append(np.asarray(series)[: n - start])
     return Simulations(arrays, np.concatenate(parts), n * length)
 
 
 @eqx.filter_jit
-def _batch(
+def _chunk(
     key: Key[Array, ""],
     model: StateSpaceModel,
     theta: dict[str, Array],

@@ -1,0 +1,29 @@
+"""Shapes and types of the package's functions are checked while the tests run.
+
+Only numba's kernels are left out: it compiles source, not wrappers around it.
+"""
+
+from pathlib import Path
+
+import hypothesis
+import jaxtyping
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src"
+MODULES = [
+    ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+    for path in (SOURCE / "tsnl").rglob("*.py")
+    if path.stem not in ("__init__", "gillespie")
+]
+jaxtyping.install_import_hook(MODULES, "beartype.beartype")
+
+hypothesis.settings.register_profile("tsnl", deadline=None, derandomize=True, max_examples=50)
+hypothesis.settings.load_profile("tsnl")
+
+
+@pytest.fixture
+def unchecked():
+    """Switch the type checks off: to see the errors that a user sees without them."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
