@@ -104,9 +104,7 @@ def reference(seed, num_particles, effective):
         mean, factor = fit(path, 1.2)
     kept = []
     while True:
-        z, value, path, rate = run(
-            next(keys), z, value, rows, mean, factor, 150, num_particles, 0.8
-        )
+        z, value, path, rate = run(next(keys), z, value, rows, mean, factor, 150, num_particles, 0.8)
         cost += 150 * NUM_CHAINS * num_particles * LENGTH
         kept.append(np.asarray(path))
         draws = np.concatenate(kept, axis=1)

@@ -7,6 +7,7 @@ vector `z` in R^size. The change between the two, and its log-Jacobian, is made 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -24,9 +25,24 @@ class _Site:
 
     names: tuple[str, ...]
     distribution: dist.Distribution
-    bijection: dist.transforms.Transform
     entries: np.ndarray  # places of the distinct free entries in the raveled event
     start: int  # of this site's part in z
+
+    @property
+    def law(self) -> dist.Distribution:
+        """The distribution in the precision at hand: the same prior serves in 32 and in 64 bit.
+
+        The copies matter: JAX may remember a numpy array in the precision that it first saw it in.
+        """
+        return jax.tree.map(lambda x: jnp.asarray(np.array(x), dtype=float), self.distribution)
+
+    def supports(self, value: Array) -> bool:
+        support: Any = self.law.support
+        return bool(jnp.all(support(value)))
+
+    @property
+    def bijection(self) -> dist.transforms.Transform:
+        return biject_to(self.law.support)
 
     @property
     def event_shape(self) -> tuple[int, ...]:
@@ -120,7 +136,7 @@ class Prior:
     def _sample_one(self, key: Key[Array, ""]) -> dict[str, Array]:
         theta: dict[str, Array] = {}
         for i, site in enumerate(self._sites):
-            theta |= site.split(site.distribution.sample(jax.random.fold_in(key, i)))
+            theta |= site.split(jnp.asarray(site.law.sample(jax.random.fold_in(key, i))))
         return theta
 
     def log_prob(self, theta: Theta) -> Float[Array, ""]:
@@ -130,7 +146,7 @@ class Prior:
             ValueError: names or shapes that do not fit, or a value outside the support.
         """
         self.check(theta)
-        parts = [site.distribution.log_prob(site.join(theta)) for site in self._sites]
+        parts = [site.law.log_prob(site.join(theta)) for site in self._sites]
         return jnp.sum(jnp.stack(parts))
 
     def unconstrain(self, theta: Theta) -> Float[Array, " size"]:
@@ -142,7 +158,7 @@ class Prior:
         """The theta of a vector z."""
         theta: dict[str, Array] = {}
         for site in self._sites:
-            theta |= site.split(site.bijection(_part(site, z)))
+            theta |= site.split(jnp.asarray(site.bijection(_part(site, z))))
         return theta
 
     def log_jacobian(self, z: Float[ArrayLike, " size"]) -> Float[Array, ""]:
@@ -156,17 +172,17 @@ class Prior:
     def log_prob_unconstrained(self, z: Float[ArrayLike, " size"]) -> Float[Array, ""]:
         r"""The log-density of z: \log p(\theta(z)) + \log |\det \partial\theta / \partial z|."""
         theta = self.constrain(z)
-        parts = [jnp.sum(s.distribution.log_prob(s.join(theta))) for s in self._sites]
+        parts = [jnp.sum(s.law.log_prob(s.join(theta))) for s in self._sites]
         return jnp.sum(jnp.stack(parts)) + self.log_jacobian(z)
 
-    def coordinates(self, theta: Theta) -> Shaped[Array, "*batch size"]:
+    def coordinates(self, theta: Theta) -> Shaped[Array, "... size"]:
         """The distinct free entries of theta, in the order of `labels`; leading batch axes stay."""
         columns = []
         for site in self._sites:
             value = site.join(theta)
             batch = value.shape[: value.ndim - len(site.event_shape)]
             flat = value.reshape(*batch, prod(site.event_shape))
-            columns.append(flat[..., jnp.asarray(site.entries)])
+            columns.append(flat[..., jnp.asarray(np.array(site.entries))])
         return jnp.concatenate(columns, axis=-1)
 
     def check(self, theta: Theta) -> None:
@@ -188,7 +204,7 @@ class Prior:
             if any(isinstance(theta[name], jax.core.Tracer) for name in site.names):
                 continue
             value = site.join(theta)
-            if not bool(jnp.all(site.distribution.support(value))):
+            if not site.supports(value):
                 raise ValueError(
                     f"{_named(site)} = {np.asarray(value).tolist()} lies outside the support of its "
                     f"prior {type(site.distribution).__name__}: {site.distribution.support}."
@@ -211,8 +227,7 @@ def _named(site: _Site) -> str:
 def _part(site: _Site, z: ArrayLike) -> Array:
     """The site's unconstrained value, scalar where the bijection acts on scalars."""
     part = jnp.asarray(z, dtype=float)[site.part]
-    domain_shape = site.bijection.inverse_shape(site.event_shape)
-    return part.reshape(domain_shape)
+    return part.reshape(site.bijection.inverse_shape(site.event_shape))
 
 
 def _site(names: tuple[str, ...], distribution: dist.Distribution, start: int) -> _Site:
@@ -241,10 +256,9 @@ def _site(names: tuple[str, ...], distribution: dist.Distribution, start: int) -
             f"The joint prior of {shown} has event shape {shape}, expected ({len(names)},): one entry "
             f"for each name."
         )
-    bijection = biject_to(distribution.support)
-    size = prod(bijection.inverse_shape(shape))
+    size = prod(biject_to(distribution.support).inverse_shape(shape))
     entries = np.arange(prod(shape)) if len(names) > 1 else _free_entries(shown, shape, size)
-    return _Site(names, distribution, bijection, entries, start)
+    return _Site(names, distribution, entries, start)
 
 
 def _free_entries(name: str, shape: tuple[int, ...], size: int) -> np.ndarray:

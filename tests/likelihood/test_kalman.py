@@ -37,7 +37,7 @@ def random_model(seed):
 
 def dense(model, length):
     """Means and covariances of all states and all observations, stacked over time."""
-    d_x, d_y = model.d_x, model.d_y
+    d_x = model.d_x
     mean, cov = model.mu_0, model.Sigma_0
     means, blocks = [], np.zeros((length, d_x, length, d_x))
     for t in range(length):

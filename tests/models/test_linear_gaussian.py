@@ -13,7 +13,7 @@ A = np.array([[0.8, 0.3], [-0.2, 0.6]])
 H = np.array([[1.0, 0.0], [0.5, -1.0], [0.2, 0.2]])
 Q = np.array([[0.3, 0.1], [0.1, 0.2]])
 R = np.diag([0.1, 0.2, 0.3]) + 0.05
-FULL = LinearGaussian(A=A, H=H, Q=Q, R=R, q_0=[0.1, -0.2], r_0=[1.0, 2.0, 3.0], mu_0=0.0, Sigma_0=1.0)
+FULL = LinearGaussian(A=A, H=H, Q=Q, R=R, q_0=[0.1, -0.2], r_0=[1.0, 2.0, 3.0])
 
 
 def test_dimensions():

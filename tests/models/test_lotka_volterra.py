@@ -57,9 +57,7 @@ def test_extinction_absorbs():
     assert not series.any()
 
 
-@pytest.mark.parametrize(
-    ("reaction", "change"), [(0, (1, -1)), (1, (0, -1)), (2, (0, 1)), (3, (-1, 0))]
-)
+@pytest.mark.parametrize(("reaction", "change"), [(0, (1, -1)), (1, (0, -1)), (2, (0, 1)), (3, (-1, 0))])
 def test_each_reaction_changes_what_it_should(reaction, change):
     """With one reaction only, the state moves by its stoichiometry times the number of events."""
     rates = np.zeros(4)
@@ -111,9 +109,7 @@ def test_a_batch_is_its_members():
 def test_inside_jit_and_vmap():
     model = LotkaVolterra()
     keys = jax.random.split(jax.random.key(0), 6)
-    step = jax.jit(
-        jax.vmap(lambda k, x: model.sample_transition(k, x, model.complete(), 1, None))
-    )
+    step = jax.jit(jax.vmap(lambda k, x: model.sample_transition(k, x, model.complete(), 1, None)))
     out = step(keys, jnp.tile(jnp.array([50.0, 100.0]), (6, 1)))
     assert out.shape == (6, 2)
     assert len(np.unique(np.asarray(out), axis=0)) > 3

@@ -50,19 +50,17 @@ def kalman_filter(model: LinearGaussian, theta: Theta, series: Any) -> KalmanFil
     """
     rows = as_series(series, num_columns=_require_linear(model).d_y)
     with jax.enable_x64(True):
-        return jax.tree.map(np.asarray, _filter(model, theta, rows))
+        return jax.tree.map(np.asarray, _filter(model, theta, jnp.asarray(rows)))
 
 
 def kalman_smoother(model: LinearGaussian, theta: Theta, series: Any) -> Moments:
     r"""The moments of \(p(x_t \mid y_{1:T})\), in 64 bit; arguments as in `kalman_filter`."""
     rows = as_series(series, num_columns=_require_linear(model).d_y)
     with jax.enable_x64(True):
-        return jax.tree.map(np.asarray, _smooth(model, theta, rows))
+        return jax.tree.map(np.asarray, _smooth(model, theta, jnp.asarray(rows)))
 
 
-def filter_moments(
-    model: LinearGaussian, theta: Theta, rows: Float[Array, "T d_y"]
-) -> KalmanFiltered:
+def filter_moments(model: LinearGaussian, theta: Theta, rows: Float[Array, "T d_y"]) -> KalmanFiltered:
     r"""The filter itself, pure: for use inside `jit`, `grad` and `vmap`, in the precision at hand.
 
     .. math::

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Key, PyTree
+from jaxtyping import Array, Float, Key, PyTree
 
 from tsnl.likelihood.resampling import effective_size, systematic
 from tsnl.models.base import Filterable, State, StateSpaceModel, Theta, observation_shape
@@ -69,7 +69,7 @@ def particle_filter(
         inputs: known inputs, (T,) or (T, d_u).
         resample_below: resample when the effective size is under this share of the particles.
     """
-    require_filterable(model)
+    filterable = require_filterable(model)
     if num_particles < 1:
         raise ValueError(f"num_particles is {num_particles}, expected at least 1.")
     shape = observation_shape(model, inputs)
@@ -80,14 +80,14 @@ def particle_filter(
             f"Row {int(np.argmax(partly))} of the series is missing only in part: the particle filter "
             f"takes whole rows, observed or all NaN."
         )
-    return _filter(key, model, theta, rows, num_particles, inputs, resample_below)
+    return _filter(key, filterable, theta, jnp.asarray(rows), num_particles, inputs, resample_below)
 
 
 def bootstrap(
     key: Key[Array, ""],
     model: Filterable,
     theta: Theta,
-    rows: Float[Array, "T *observation"],
+    rows: Float[Array, "T ..."],
     num_particles: int,
     inputs: Any = None,
     resample_below: float = 0.5,

@@ -9,7 +9,6 @@ import numpy as np
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, ArrayLike, Float
 
-
 Parameter = np.ndarray | jax.Array
 
 
@@ -22,9 +21,17 @@ def _array(value: Any) -> Any:
     return value if isinstance(value, jax.Array) else np.asarray(value, dtype=np.float64)
 
 
+def real(value: ArrayLike) -> Array:
+    """The value in the precision at hand.
+
+    The copy matters: JAX may remember a numpy array in the precision that it first saw it in.
+    """
+    return jnp.asarray(np.array(value) if isinstance(value, np.ndarray) else value, dtype=float)
+
+
 def matrix(value: ArrayLike, size: int) -> Float[Array, "rows columns"]:
     """A scalar times the identity, a vector's diagonal, or the matrix itself."""
-    value = jnp.asarray(value, dtype=float)
+    value = real(value)
     if value.ndim == 2:
         return value
     return jnp.diag(jnp.broadcast_to(value, (size,)))
@@ -32,7 +39,7 @@ def matrix(value: ArrayLike, size: int) -> Float[Array, "rows columns"]:
 
 def vector(value: ArrayLike, size: int) -> Float[Array, " size"]:
     """A vector, a scalar standing for equal entries."""
-    return jnp.broadcast_to(jnp.asarray(value, dtype=float), (size,))
+    return jnp.broadcast_to(real(value), (size,))
 
 
 def factor(covariance: ArrayLike) -> Array:
@@ -40,13 +47,13 @@ def factor(covariance: ArrayLike) -> Array:
 
     Zeros are fine in a scalar or a diagonal.
     """
-    covariance = jnp.asarray(covariance, dtype=float)
+    covariance = real(covariance)
     return jnp.linalg.cholesky(covariance) if covariance.ndim == 2 else jnp.sqrt(covariance)
 
 
 def apply(value: ArrayLike, x: Float[Array, " columns"]) -> Float[Array, " rows"]:
     """The product with a vector, elementwise where the matrix is a scalar or a diagonal."""
-    value = jnp.asarray(value, dtype=float)
+    value = real(value)
     return value @ x if value.ndim == 2 else value * x
 
 

@@ -12,16 +12,16 @@ Batches, time and random keys are somebody else's business: `trajectory` runs th
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
+from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 Theta = Mapping[str, ArrayLike]
-State = PyTree[Array]
+State: TypeAlias = Any  # a pytree of arrays
 
 
 class StateSpaceModel(eqx.Module):

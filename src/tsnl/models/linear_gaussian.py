@@ -3,7 +3,6 @@
 from typing import Any
 
 import jax
-import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Key
 
 from tsnl.models.arrays import (
@@ -42,9 +41,7 @@ class LinearGaussian(StateSpaceModel):
 
     def __check_init__(self) -> None:
         if self.H.ndim == 1 or self.H.ndim > 2:
-            raise ValueError(
-                f"H has shape {self.H.shape}: give a number or a (d_y, d_x) matrix."
-            )
+            raise ValueError(f"H has shape {self.H.shape}: give a number or a (d_y, d_x) matrix.")
         for name in ("Q", "R", "Sigma_0"):
             check_covariance(name, getattr(self, name))
         _ = self.d_x, self.d_y
@@ -88,7 +85,7 @@ class LinearGaussian(StateSpaceModel):
     def log_observation(
         self, y: Array, state: Array, theta: Theta, t: ArrayLike, u: Any
     ) -> Float[Array, ""]:
-        """log N(y_t | H x_t + r_0, R)."""
+        """Log N(y_t | H x_t + r_0, R)."""
         return log_normal(y - self._mean_observation(state, theta), factor(theta["R"]))
 
     def _mean_observation(self, state: Array, theta: Theta) -> Float[Array, " d_y"]:

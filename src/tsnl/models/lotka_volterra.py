@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Key
 
-from tsnl.models.arrays import Parameter, parameter
+from tsnl.models.arrays import Parameter, parameter, real
 from tsnl.models.base import StateSpaceModel, Theta
 
 
@@ -57,7 +57,7 @@ class LotkaVolterra(StateSpaceModel):
         self, key: Key[Array, ""], state: Array, theta: Theta, t: ArrayLike, u: Any
     ) -> Float[Array, "2"]:
         """One interval of the exact reactions, on the host: a batch is one call."""
-        rates = jnp.stack([jnp.asarray(theta[f"rho{r}"], dtype=float) for r in (1, 2, 3, 4)])
+        rates = jnp.stack([real(theta[f"rho{r}"]) for r in (1, 2, 3, 4)])
         return jax.pure_callback(
             _host_transition(self.dt, self.event_cap),
             jax.ShapeDtypeStruct((2,), state.dtype),
@@ -72,13 +72,13 @@ class LotkaVolterra(StateSpaceModel):
     ) -> Array:
         """Counts plus noise, of shape () or (2,)."""
         seen = self._seen(state)
-        return seen + theta["noise_sd"] * jax.random.normal(key, seen.shape)
+        return seen + real(theta["noise_sd"]) * jax.random.normal(key, seen.shape)
 
     def log_observation(
         self, y: Array, state: Array, theta: Theta, t: ArrayLike, u: Any
     ) -> Float[Array, ""]:
         """Independent normal errors around the counts."""
-        return jnp.sum(jax.scipy.stats.norm.logpdf(y, self._seen(state), theta["noise_sd"]))
+        return jnp.sum(jax.scipy.stats.norm.logpdf(y, self._seen(state), real(theta["noise_sd"])))
 
     def _seen(self, state: Array) -> Array:
         return state[1] if self.observe == "prey" else state

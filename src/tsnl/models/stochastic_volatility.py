@@ -79,7 +79,7 @@ class StochasticVolatility(StateSpaceModel):
     def log_observation(
         self, y: Array, state: Array, theta: Theta, t: ArrayLike, u: Any
     ) -> Float[Array, ""]:
-        r"""log N(y_t | d, D_t K K^T D_t), K = chol(C) chol(R); D_t enters by change of variables."""
+        r"""Log N(y_t | d, D_t K K^T D_t), K = chol(C) chol(R); D_t enters by change of variables."""
         residual = (y - vector(theta["d"], self.size)) * jnp.exp(-state / 2)
         return log_normal(residual, self._root(theta)) - jnp.sum(state) / 2
 

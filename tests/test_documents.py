@@ -1,0 +1,26 @@
+"""Code in the documents runs, and examples do too."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_python_blocks_run(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "__main__"}
+    for block in re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL):
+        exec(compile(block, str(path), "exec"), names)
+
+
+def test_demo(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(ROOT / "examples" / "demo.py"), run_name="__main__")
+    assert (tmp_path / "out" / "demo.png").stat().st_size > 10_000
+    rows = dict(re.findall(r"(Kalman|particle)[^\d]*([\d.]+)", capsys.readouterr().out))
+    assert abs(float(rows["Kalman"]) - float(rows["particle"])) < 0.01
