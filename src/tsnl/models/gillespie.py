@@ -49,32 +49,28 @@ def _one_interval(seed, predators, prey, rates, dt, cap):
     s1 = _splitmix(seed + _U64(2) * golden)
     s2 = _splitmix(seed + _U64(3) * golden)
     s3 = _splitmix(seed + _U64(4) * golden)
-    contact = rates[0] + rates[1]
     time = 0.0
     events = 0
     while True:
-        meet = contact * predators * prey
-        birth = rates[2] * prey
-        total = meet + birth + rates[3] * predators
+        meetings = predators * prey
+        first = rates[0] * meetings  # cumulative rates of the four reactions
+        second = first + rates[1] * meetings
+        third = second + rates[2] * prey
+        total = third + rates[3] * predators
         if total <= 0.0:
             return predators, prey, events
-        draw, s0, s1, s2, s3 = _next(s0, s1, s2, s3)
-        time -= np.log(draw) / total
+        wait, s0, s1, s2, s3 = _next(s0, s1, s2, s3)
+        time -= np.log(wait) / total
         if time > dt:
             return predators, prey, events
         events += 1
         if events > cap:
             return predators, prey, events
-        draw, s0, s1, s2, s3 = _next(s0, s1, s2, s3)
-        pick = draw * total
-        if pick < meet:
-            prey -= 1.0
-            if pick * contact < rates[0] * meet:
-                predators += 1.0
-        elif pick < meet + birth:
-            prey += 1.0
-        else:
-            predators -= 1.0
+        pick, s0, s1, s2, s3 = _next(s0, s1, s2, s3)
+        pick *= total
+        # sums of comparisons, not branches: which reaction comes next cannot be predicted
+        predators += np.float64(pick < first) - np.float64(pick >= third)
+        prey += np.float64(pick < third) - 2.0 * np.float64(pick < second)
 
 
 @numba.njit(cache=True, parallel=True, nogil=True)
