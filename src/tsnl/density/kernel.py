@@ -1,0 +1,53 @@
+r"""A fitted kernel q(y_t | past, theta): an ensemble of densities and the units they work in."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+from tsnl.density.base import Density
+from tsnl.density.scaling import Scaling
+from tsnl.windows import Context, Past
+
+
+class Kernel(eqx.Module):
+    """The ensemble's average density, factor by factor.
+
+    Attributes:
+        members: densities stacked along a first axis.
+        scaling: between the user's units and the densities'.
+        past: how much of the past the densities see.
+    """
+
+    members: Density
+    scaling: Scaling
+    past: Past
+
+    def log_prob(
+        self, y: Float[Array, " d_y"], context: Context, theta: Float[Array, " size"]
+    ) -> Float[Array, ""]:
+        r"""\(\log \frac1M \sum_m q_m(y \mid \text{context}, \theta)\), all in standardised units."""
+        log_q = self.member_log_probs(y, context, theta)
+        return jax.nn.logsumexp(log_q) - jnp.log(log_q.shape[0])
+
+    def member_log_probs(
+        self, y: Float[Array, " d_y"], context: Context, theta: Float[Array, " size"]
+    ) -> Float[Array, " M"]:
+        """The log-density of each member."""
+        arrays, static = eqx.partition(self.members, eqx.is_array)
+
+        def one(member: Density) -> Array:
+            return eqx.combine(member, static).log_prob(y, context, theta)
+
+        return jax.vmap(one)(arrays)
+
+    def sample(
+        self, key: Key[Array, ""], context: Context, theta: Float[Array, " size"]
+    ) -> Float[Array, " d_y"]:
+        """Draw from the mixture of all members, in standardised units."""
+        arrays, static = eqx.partition(self.members, eqx.is_array)
+        key_member, key_draw = jax.random.split(key)
+        num_members = jax.tree.leaves(arrays)[0].shape[0]
+        index = jax.random.randint(key_member, (), 0, num_members)
+        member = jax.tree.map(lambda x: x[index], arrays)
+        return eqx.combine(member, static).sample(key_draw, context, theta)

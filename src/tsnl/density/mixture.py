@@ -1,0 +1,176 @@
+r"""A regression with a mixture of Gaussians for its noise, autoregressive over the components of y.
+
+Component j of y, given the context c, the parameters \(\theta\) and the components before it:
+
+1. A linear regression whose weights depend on theta, for the mean and for the log-scale,
+   \(m = w(\theta)^T c + w_0(\theta)\), \(\log s = v(\theta)^T c + v_0(\theta)\),
+   gives the residual \(e_j = (y_j - m) / s\). With w smooth in theta this is the form of the Kalman
+   filter's one-step prediction.
+2. The residuals before it are taken out: first linearly, \(e_j \sqrt{1 + |a|^2} - a^T e_{<j}\) with
+   \(a = \sinh r(\theta)\), which is the conditional of correlated normals; then by bent functions of
+   them, in mean and log-scale, for heavier tails.
+3. What is left has a mixture of K Gaussians, whose weights, means and scales a small network moves away
+   from a common shape, starting at zero.
+
+All weights have a Gaussian prior that fades with the lag and is narrow for what is seldom needed, so
+that a few hundred windows are enough to start with and many are still used. The weights of step 1 start
+at their ridge regression.
+"""
+
+from dataclasses import dataclass
+from math import comb
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Key
+
+from tsnl.density.base import Density
+from tsnl.density.regression import Part, decouple, features, level, regression, soft
+from tsnl.density.ridge import ridge_start
+from tsnl.density.weight_prior import minus_log_prior
+from tsnl.windows import Context, Past, Windows
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Options of the family.
+
+    Attributes:
+        num_components: Gaussians in the mixture.
+        width, depth: of the network that shapes the mixture; width 0 leaves it out.
+        num_bent: bent functions of theta beside its linear and quadratic terms.
+        fading: prior sd of a lag's weight over that of the lag before it.
+    """
+
+    num_components: int = 4
+    width: int = 16
+    depth: int = 2
+    num_bent: int = 8
+    fading: float = 0.8
+
+    def __post_init__(self) -> None:
+        if self.num_components < 1 or self.depth < 1 or self.width < 0 or self.num_bent < 0:
+            raise ValueError(f"{self}: components and depth must be at least 1, the rest at least 0.")
+        if not 0 < self.fading <= 1:
+            raise ValueError(f"fading is {self.fading}, expected a number in (0, 1].")
+
+    def make(self, key: Key[Array, ""], d_y: int, past: Past, size: int) -> "MixtureDensity":
+        """A fresh density."""
+        keys = jax.random.split(key, d_y)
+        parts = (_fresh(k, self, past, d_y, size, j) for j, k in enumerate(keys))
+        return MixtureDensity(tuple(parts), self, past)
+
+    def start(
+        self,
+        key: Key[Array, ""],
+        num_members: int,
+        windows: Windows,
+        theta: Float[Array, "N size"],
+        use: Bool[Array, "M N T"],
+        past: Past,
+    ) -> "MixtureDensity":
+        """An ensemble that starts at the ridge regression of each member's windows."""
+        d_y, size = windows.y.shape[2], theta.shape[1]
+        keys = jax.random.split(key, num_members)
+        members = eqx.filter_vmap(lambda k: self.make(k, d_y, past, size))(keys)
+        starts = ridge_start(windows, theta, use.any(axis=0), self.fading)
+        for j, (mean, offset) in enumerate(starts):
+            members = eqx.tree_at(
+                lambda m, j=j: (m.parts[j].mean, m.parts[j].offset),
+                members,
+                [jnp.broadcast_to(w, (num_members, *w.shape)) for w in (mean, offset)],
+            )
+        return members
+
+
+class MixtureDensity(Density):
+    """The density; see the module."""
+
+    parts: tuple[Part, ...]
+    options: Mixture = eqx.field(static=True)
+    past: Past = eqx.field(static=True)
+
+    def log_prob(
+        self, y: Float[Array, " d_y"], context: Context, theta: Float[Array, " size"]
+    ) -> Float[Array, ""]:
+        """Sum over the components of their conditional log-densities."""
+        total, before = jnp.zeros(()), jnp.zeros(0)
+        for j, part in enumerate(self.parts):
+            fit = regression(part, features(context), theta)
+            residual = (y[j] - fit.mean) * jnp.exp(-fit.log_scale)
+            stretch, moved, log_scale = decouple(fit, before)
+            left = (residual * stretch - moved) * jnp.exp(-log_scale)
+            log_det = jnp.log(stretch) - log_scale - fit.log_scale
+            log_weights, means, log_scales = self._mixture(part, context, theta, before)
+            white = (left - means) * jnp.exp(-log_scales)
+            terms = log_weights - 0.5 * white**2 - log_scales - 0.5 * jnp.log(2 * jnp.pi)
+            total += jax.nn.logsumexp(terms) + log_det
+            before = jnp.append(before, level(residual, 4.0))
+        return total
+
+    def sample(
+        self, key: Key[Array, ""], context: Context, theta: Float[Array, " size"]
+    ) -> Float[Array, " d_y"]:
+        """The steps of `log_prob` the other way round, one component after the other."""
+        y, before = [], jnp.zeros(0)
+        for part, key_j in zip(self.parts, jax.random.split(key, len(self.parts)), strict=True):
+            key_pick, key_noise = jax.random.split(key_j)
+            fit = regression(part, features(context), theta)
+            stretch, moved, log_scale = decouple(fit, before)
+            log_weights, means, log_scales = self._mixture(part, context, theta, before)
+            k = jax.random.categorical(key_pick, log_weights)
+            left = means[k] + jnp.exp(log_scales[k]) * jax.random.normal(key_noise)
+            residual = (left * jnp.exp(log_scale) + moved) / stretch
+            y.append(fit.mean + jnp.exp(fit.log_scale) * residual)
+            before = jnp.append(before, level(residual, 4.0))
+        return jnp.stack(y)
+
+    def _mixture(
+        self, part: Part, context: Context, theta: Array, before: Array
+    ) -> tuple[Array, Array, Array]:
+        """Log-weights, means and log-scales of the mixture (K each)."""
+        shape = part.shape
+        if part.layers:
+            hidden = jnp.concatenate([soft(features(context), 4.0), before, soft(theta, 4.0)])
+            for weight, bias in part.layers:
+                hidden = jax.nn.silu(hidden @ weight + bias)
+            shape = shape + hidden @ part.out
+        log_weights, means, log_scales = jnp.split(shape, 3)
+        return jax.nn.log_softmax(log_weights), soft(means, 6.0), soft(log_scales, 3.0)
+
+    def penalty(self) -> Float[Array, ""]:
+        """Minus the log-prior of all weights."""
+        fading = self.options.fading
+        return sum((minus_log_prior(p, self.past, fading) for p in self.parts), jnp.zeros(()))
+
+
+def _fresh(key: Key[Array, ""], options: Mixture, past: Past, d_y: int, size: int, j: int) -> Part:
+    """Weights at their start: regressions at zero, the network random with a small last layer."""
+    keys = jax.random.split(key, options.depth + 3)
+    num_features = 2 * past.lag * d_y + past.num_far(d_y)
+    p1, p2, h = 1 + size, 1 + size + comb(size + 1, 2), options.num_bent
+    k = options.num_components
+    sizes = [num_features + j + size, *[options.width] * options.depth]
+    pairs = zip(sizes[:-1], sizes[1:], strict=True) if options.width else ()
+    layers = [
+        (jax.random.normal(keys[i], (a, b)) / np.sqrt(a), jnp.zeros(b)) for i, (a, b) in enumerate(pairs)
+    ]
+    widths = jnp.where(jnp.arange(k) % 2, 0.2, -0.2)
+    return Part(
+        bent_weight=0.7 * jax.random.normal(keys[-3], (size, h)),
+        bent_bias=0.7 * jax.random.normal(keys[-2], (h,)),
+        mean=jnp.zeros((p1, num_features)),
+        mean_bent=jnp.zeros((h, num_features)),
+        scale=jnp.zeros((p1, num_features)),
+        scale_bent=jnp.zeros((h, num_features)),
+        offset=jnp.zeros((p2, 2)),
+        offset_bent=jnp.zeros((h, 2)),
+        couple=jnp.zeros((p2, j)),
+        couple_bent=jnp.zeros((h, j)),
+        curve=jnp.zeros((p2, 2 * j, 2)),
+        shape=jnp.concatenate([jnp.zeros(k), jnp.linspace(-0.2, 0.2, k), widths]),
+        layers=layers,
+        out=0.02 * jax.random.normal(keys[-1], (options.width, 3 * k)),
+    )

@@ -1,0 +1,33 @@
+"""One verb over swappable methods."""
+
+from typing import Any
+
+import jax
+
+from tsnl.methods import TSNL
+from tsnl.problem import Problem
+from tsnl.progress import progress_for
+from tsnl.result import Result
+
+
+def infer(
+    model: Any, prior: Any, series: Any, method: TSNL | None = None, *, seed: int, progress: bool = True
+) -> Result:
+    """Infer the parameters that a prior names, from one observed series.
+
+    Args:
+        model: a `tsnl.StateSpaceModel`.
+        prior: a `tsnl.Prior` over some of its parameters.
+        series: (T,) or (T, d_y).
+        method: what to do; `TSNL()` where None.
+        seed: one integer; the same seed on the same machine gives the same draws to the bit.
+        progress: show a bar where there is a terminal.
+    """
+    method = TSNL() if method is None else method
+    problem = Problem.of(model, prior, series)
+    watcher = progress_for(progress)
+    try:
+        outcome = method.run(jax.random.key(seed), problem, watcher)
+    finally:
+        watcher.close()
+    return Result.of(problem, method, outcome, seed)

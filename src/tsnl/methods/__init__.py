@@ -1,0 +1,5 @@
+"""Methods of inference: each a frozen dataclass of options with a `run`."""
+
+from tsnl.methods.tsnl import TSNL
+
+__all__ = ["TSNL"]

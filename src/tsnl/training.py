@@ -1,0 +1,217 @@
+"""Data in, fitted ensemble out: no windowing and no splitting of its own."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from tsnl.density.base import Density
+from tsnl.windows import Windows
+
+RETRIES, SMALLER = 3, 0.3
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a kernel is fitted.
+
+    Attributes:
+        num_members: size of the ensemble, trained side by side; densities are averaged.
+        num_steps: most steps of Adam; the step size decays to nothing over them (cosine).
+        batch_size: windows in a step.
+        learning_rate: the largest step size.
+        averaging: decay of the moving average of the weights, which is what is kept.
+        clip: largest norm of a gradient.
+        penalty: strength of the prior over the weights, where the family has one.
+        held_out: share of the series that each member is held to, other series for each.
+        check_every: steps between two looks at the held-out windows.
+        patience: looks without improvement before a stop; the best look is kept.
+    """
+
+    num_members: int = 5
+    num_steps: int = 400
+    batch_size: int = 256
+    learning_rate: float = 1e-2
+    averaging: float = 0.98
+    clip: float = 5.0
+    penalty: float = 1.0
+    held_out: float = 0.1
+    check_every: int = 50
+    patience: int = 4
+
+    def __post_init__(self) -> None:
+        for name in ("num_members", "num_steps", "batch_size", "check_every", "patience"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}, expected at least 1.")
+        if not 0 <= self.held_out < 1:
+            raise ValueError(f"held_out is {self.held_out}, expected a share between 0 and 1.")
+        if not self.learning_rate > 0:
+            raise ValueError(f"learning_rate is {self.learning_rate}, expected a positive number.")
+
+
+class Fit(NamedTuple):
+    """What happened while fitting.
+
+    Attributes:
+        held_out_loss: mean -log q of the held-out windows at the best look, over the members.
+        history: (look, member), NaN after a member's stop.
+        num_steps: steps taken.
+        num_retries: how often training diverged and was started again with smaller steps.
+    """
+
+    held_out_loss: float
+    history: np.ndarray
+    num_steps: int
+    num_retries: int
+
+
+class _Progress(NamedTuple):
+    """The state of one member's training."""
+
+    weights: Any
+    moments: Any
+    average: Any
+    best: Any
+    best_loss: Float[Array, ""]
+    num_worse: Int[Array, ""]
+
+
+def train(
+    key: Key[Array, ""],
+    members: Density,
+    windows: Windows,
+    theta: Float[Array, "N size"],
+    use: Bool[np.ndarray, "M N T"],
+    held: Bool[np.ndarray, "M N T"],
+    options: Training,
+) -> tuple[Density, Fit]:
+    """Fit an ensemble by maximum (penalised) likelihood.
+
+    Args:
+        key: a JAX random key.
+        members: the densities to start from, stacked along a first axis.
+        windows: standardised series.
+        theta: standardised parameters of each series.
+        use: the windows that each member learns from.
+        held: the windows that each member is held to.
+        options: how.
+
+    Raises:
+        FloatingPointError: training diverged at every step size tried.
+    """
+    rate = options.learning_rate
+    for retry in range(RETRIES + 1):
+        fitted, history, losses = _train(
+            key, members, windows, theta, jnp.asarray(use), jnp.asarray(held), rate, options
+        )
+        losses = np.asarray(losses)
+        if np.isfinite(losses).all():
+            history = np.asarray(history)
+            taken = int(np.isfinite(history).any(axis=1).sum()) * options.check_every
+            return fitted, Fit(float(losses.mean()), history, taken, retry)
+        rate *= SMALLER
+    raise FloatingPointError(
+        f"Training diverged with learning rates from {options.learning_rate} down to {rate:.1e}. Look at "
+        f"the simulated series for extreme values; transform='asinh' tames wide ranges."
+    )
+
+
+@eqx.filter_jit
+def _train(
+    key: Key[Array, ""],
+    members: Density,
+    windows: Windows,
+    theta: Float[Array, "N size"],
+    use: Bool[Array, "M N T"],
+    held: Bool[Array, "M N T"],
+    rate: Float[Array, ""] | float,
+    options: Training,
+) -> tuple[Density, Float[Array, "looks M"], Float[Array, " M"]]:
+    num_looks = -(-options.num_steps // options.check_every)
+    total = num_looks * options.check_every
+    weights, static = eqx.partition(members, eqx.is_inexact_array)
+    adam = optax.chain(optax.clip_by_global_norm(options.clip), optax.scale_by_adam(b2=0.99))
+    length = windows.y.shape[1]
+
+    def loss(w: Any, index: Int[Array, " n"], strength: Array) -> Array:
+        density = eqx.combine(w, static)
+        y, context = windows.take(index // length, index % length)
+        log_q = jax.vmap(density.log_prob)(y, context, theta[index // length])
+        return -jnp.mean(log_q) + strength * density.penalty()
+
+    def step(state: _Progress, now: tuple[Array, Array], counts: Array) -> _Progress:
+        t, key = now
+        index = _draw(key, counts, options.batch_size)
+        gradient = jax.grad(loss)(state.weights, index, options.penalty / counts[-1])
+        updates, moments = adam.update(gradient, state.moments)
+        size = rate * _schedule(t / total)
+        new = jax.tree.map(lambda w, u: w - size * u, state.weights, updates)
+        keep = jnp.minimum(options.averaging, (1 + t) / (10 + t))
+        average = jax.tree.map(lambda a, w: keep * a + (1 - keep) * w, state.average, new)
+        return state._replace(weights=new, moments=moments, average=average)
+
+    def look(state: _Progress, n: Array, key: Array, counts: Array, check: Array) -> tuple[Any, Array]:
+        times = n * options.check_every + jnp.arange(options.check_every)
+        keys = jax.vmap(lambda t: jax.random.fold_in(key, t))(times)
+        new = jax.lax.scan(lambda s, x: (step(s, x, counts), None), state, (times, keys))[0]
+        value = loss(new.average, check, jnp.zeros(()))
+        better = value < state.best_loss
+        best = jax.tree.map(lambda a, b: jnp.where(better, a, b), new.average, state.best)
+        new = new._replace(
+            best=best,
+            best_loss=jnp.where(better | jnp.isnan(value), value, state.best_loss),
+            num_worse=jnp.where(better, 0, state.num_worse + 1),
+        )
+        done = state.num_worse >= options.patience
+        new = jax.tree.map(lambda a, b: jnp.where(done, b, a), new, state)
+        return new, jnp.where(done, jnp.nan, value)
+
+    num_members = use.shape[0]
+    counts = jnp.cumsum(use.reshape(num_members, -1), axis=1, dtype=jnp.int32)
+    held_counts = jnp.cumsum(held.reshape(num_members, -1), axis=1, dtype=jnp.int32)
+    check = jax.vmap(lambda c: _spaced(c, 4 * options.batch_size))(held_counts)
+    keys = jax.random.split(key, num_members)
+    state = _Progress(
+        weights, jax.vmap(adam.init)(weights), weights, weights,
+        jnp.full(num_members, jnp.inf), jnp.zeros(num_members, jnp.int32),
+    )  # fmt: skip
+
+    def more(carry: tuple[_Progress, Array, Array]) -> Array:
+        state, n, _ = carry
+        return (n < num_looks) & jnp.any(state.num_worse < options.patience)
+
+    def advance(carry: tuple[_Progress, Array, Array]) -> Any:
+        state, n, history = carry
+        state, values = jax.vmap(look, in_axes=(0, None, 0, 0, 0))(state, n, keys, counts, check)
+        return state, n + 1, history.at[n].set(values)
+
+    history = jnp.full((num_looks, num_members), jnp.nan)
+    state, _, history = jax.lax.while_loop(more, advance, (state, jnp.zeros((), jnp.int32), history))
+    return eqx.combine(state.best, static), history, state.best_loss
+
+
+def _schedule(share: Array) -> Array:
+    """A short warm-up, then a cosine down to a hundredth."""
+    return jnp.minimum(share / 0.05 + 0.1, 1.0) * (0.01 + 0.99 * 0.5 * (1 + jnp.cos(jnp.pi * share)))
+
+
+def _draw(key: Key[Array, ""], counts: Int[Array, " windows"], n: int) -> Int[Array, " n"]:
+    """n windows at random out of those counted, one from each of n equal parts of them."""
+    places = (jnp.arange(n) + jax.random.uniform(key, (n,))) / n
+    return _at(counts, places)
+
+
+def _spaced(counts: Int[Array, " windows"], n: int) -> Int[Array, " n"]:
+    """n windows evenly spaced among those counted."""
+    return _at(counts, (jnp.arange(n) + 0.5) / n)
+
+
+def _at(counts: Int[Array, " windows"], places: Float[Array, " n"]) -> Int[Array, " n"]:
+    rank = jnp.floor(places * counts[-1]).astype(jnp.int32)
+    index = jnp.searchsorted(counts, jnp.minimum(rank, counts[-1] - 1), side="right")
+    return jnp.minimum(index, counts.shape[0] - 1)
