@@ -1,13 +1,18 @@
-"""Reference posteriors of the predator-prey problem by long particle MCMC.
+"""Reference posteriors that have no closed form.
 
-    python benchmarks/references.py [--series 12] [--effective 1000] [--particles 250]
+    python benchmarks/references.py predator_prey [--series 10] [--particles 250] [--effective 1000]
+    python benchmarks/references.py volatility [--series 20] [--particles 5000]
 
-For each observed series a pilot of random-walk particle MCMC, started at draws of the prior near the
-best of them, finds the posterior; a Student proposal is then fitted to it, refitted once, and the final
-chains mix independent proposals (four in five) with random-walk ones until every coordinate has the
-effective sample size asked for. All of it is the exact pseudo-marginal algorithm: the proposals change
-how fast it mixes, not what it converges to. Writes benchmarks/data/predator_prey.npz, one series at a
-time, and goes on where it was interrupted.
+Predator-prey, by long particle MCMC. For each observed series a pilot of random-walk chains, started at
+the best of draws from the prior and from around the truth, finds the posterior; a Student proposal is
+fitted to it and refitted; the final chains mix independent proposals (four in five) with random-walk
+ones until every coordinate has the effective sample size asked for. All of it is the exact
+pseudo-marginal algorithm: proposals change how fast it mixes, not what it converges to.
+
+Volatility, by particle filters on a grid of z, the one unconstrained coordinate of C: the logarithm of
+the mean of several runs at each point, smoothed by a polynomial.
+
+Writes benchmarks/data/NAME.npz, one series at a time, and goes on where it was interrupted.
 """
 
 import argparse
@@ -18,20 +23,19 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import numpyro.distributions as dist
 from blackjax.diagnostics import effective_sample_size, potential_scale_reduction
 
-import tsnl
+from tsnl.experiments import PREDATOR_PREY, VOLATILITY
 from tsnl.likelihood.particle import bootstrap
 
-OUT = Path(__file__).parent / "data" / "predator_prey.npz"
+DATA = Path(__file__).parent / "data"
 NUM_CHAINS, DEGREES = 8, 6.0
-LENGTH = 50
+LENGTH = PREDATOR_PREY.length
+GRID = np.linspace(-2.0, 3.0, 61)  # z of the volatility model: C[1,0] = tanh z
+RUNS = 8
 
-model = tsnl.models.LotkaVolterra()
-truth = np.array([0.01, 0.01, 1.0, 0.5])
-centre = np.log(truth) + np.array([0.3, -0.3, 0.2, -0.2])
-prior = tsnl.Prior(**{f"rho{i + 1}": dist.LogNormal(centre[i], 0.5) for i in range(4)})
+model, prior = PREDATOR_PREY.model, PREDATOR_PREY.prior
+truth = np.array([PREDATOR_PREY.truth[f"rho{i}"] for i in (1, 2, 3, 4)])
 
 
 def log_posterior(key, z, rows, num_particles):
@@ -126,24 +130,62 @@ def _near_truth(key):
     return {f"rho{i + 1}": truth[i] * spread[:, i] for i in range(4)}
 
 
+def volatility_reference(seed, num_particles):
+    """The log-posterior of z on the grid (unnormalised) for the observed series of one seed."""
+    problem = VOLATILITY.observe(seed)
+    rows = jnp.asarray(problem.series)
+    log_p = _volatility_estimates(jax.random.key(seed), rows, num_particles)
+    log_p = np.asarray(jax.nn.logsumexp(log_p, axis=1) - np.log(RUNS), dtype=float)
+    # noise of a few hundredths of a nat: a polynomial of degree 7, weighted by the posterior's mass
+    weight = np.exp(0.5 * np.maximum(log_p - log_p.max(), -16))
+    smooth = np.polynomial.Polynomial.fit(GRID, log_p, 7, w=weight)(GRID)
+    noise = float(np.std((smooth - log_p)[log_p > log_p.max() - 5]))
+    return problem.series, smooth, noise
+
+
+@eqx.filter_jit
+def _volatility_estimates(key, rows, num_particles):
+    def at(z):
+        theta = VOLATILITY.prior.constrain(z[None])
+        log_prior = VOLATILITY.prior.log_prob_unconstrained(z[None])
+
+        def one(k):
+            return bootstrap(k, VOLATILITY.model, theta, rows, num_particles).log_likelihood
+
+        keys = jax.random.split(key, RUNS)  # the same at every z: common random numbers
+        return log_prior + jax.lax.map(one, keys)
+
+    return jax.lax.map(at, jnp.asarray(GRID))
+
+
 def main():
     """Make what is missing of the references."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--series", type=int, default=12)
+    parser.add_argument("name", choices=["predator_prey", "volatility"])
+    parser.add_argument("--series", type=int)
     parser.add_argument("--effective", type=int, default=1000)
-    parser.add_argument("--particles", type=int, default=250)
+    parser.add_argument("--particles", type=int)
+    parser.add_argument("--first", type=int, default=0)
     options = parser.parse_args()
-    stored = dict(np.load(OUT)) if OUT.exists() else {}
-    for seed in range(options.series):
-        if f"draws_{seed}" in stored:
+    out = DATA / f"{options.name}.npz"
+    stored = dict(np.load(out)) if out.exists() else {}
+    predators = options.name == "predator_prey"
+    count = options.series or (10 if predators else 20)
+    for seed in range(options.first, options.first + count):
+        if f"series_{seed}" in stored:
             continue
         start = time.perf_counter()
-        series, draws, info = reference(seed, options.particles, options.effective)
-        thinned = draws[:, :: max(1, draws.shape[1] // 250)].reshape(-1, 4)
-        stored |= {f"series_{seed}": series, f"draws_{seed}": np.exp(thinned).astype(np.float32)}
-        stored |= {f"info_{seed}": np.array(str(info))}
-        OUT.parent.mkdir(exist_ok=True)
-        np.savez_compressed(OUT, **stored)
+        if predators:
+            series, draws, info = reference(seed, options.particles or 250, options.effective)
+            thinned = draws[:, :: max(1, draws.shape[1] // 250)].reshape(-1, 4)
+            stored |= {f"draws_{seed}": np.exp(thinned).astype(np.float32)}
+            stored |= {f"info_{seed}": np.array(str(info))}
+        else:
+            series, log_p, info = volatility_reference(seed, options.particles or 5000)
+            stored |= {f"log_posterior_{seed}": log_p, f"noise_{seed}": np.array(info)}
+        stored |= {f"series_{seed}": series}
+        DATA.mkdir(exist_ok=True)
+        np.savez_compressed(out, **stored)
         print(f"series {seed}: {info}, {time.perf_counter() - start:.0f} s", flush=True)
 
 

@@ -1,10 +1,29 @@
 """Truncated sequential neural likelihood for state-space models."""
 
-from tsnl import likelihood, models, simulation
+from tsnl import density, likelihood, models, simulation
+from tsnl.infer import infer
+from tsnl.methods import TSNL
 from tsnl.models.base import StateSpaceModel
 from tsnl.prior import Prior
+from tsnl.result import Result, load
+from tsnl.sampling import MCMC
 from tsnl.series import as_series
+from tsnl.training import Training
 
 __version__ = "0.1.0"
 
-__all__ = ["Prior", "StateSpaceModel", "as_series", "likelihood", "models", "simulation"]
+__all__ = [
+    "MCMC",
+    "TSNL",
+    "Prior",
+    "Result",
+    "StateSpaceModel",
+    "Training",
+    "as_series",
+    "density",
+    "infer",
+    "likelihood",
+    "load",
+    "models",
+    "simulation",
+]

@@ -114,6 +114,11 @@ class Prior:
         self.labels = tuple(label for site in sites for label in site.labels())
         self._sites = tuple(sites)
 
+    @property
+    def distributions(self) -> list[tuple[tuple[str, ...], dist.Distribution]]:
+        """Each distribution with the names it covers, in order."""
+        return [(site.names, site.distribution) for site in self._sites]
+
     def __repr__(self) -> str:
         parts = (f"{', '.join(s.names)}: {type(s.distribution).__name__}" for s in self._sites)
         return f"Prior({'; '.join(parts)})"

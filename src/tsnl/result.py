@@ -1,12 +1,24 @@
-"""What an inference gives back."""
+"""What an inference gives back, and how it is kept."""
 
+import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import equinox as eqx
+import jax
+import jax.numpy as jnp
 import numpy as np
 
+from tsnl import codec
+from tsnl.density import Kernel, Scaling
+from tsnl.likelihood.surrogate import SurrogateLikelihood
 from tsnl.posterior import Posterior, constrained
+from tsnl.prior import Prior
 from tsnl.problem import Problem
+from tsnl.windows import Past
+
+FORMAT = 1
 
 
 @dataclass(frozen=True)
@@ -15,8 +27,10 @@ class Result:
 
     Attributes:
         draws: name to array (chain, draw, *event).
+        log_density: unnormalised, of each draw (chain, draw), in unconstrained coordinates.
         cost: calls of the dynamics p(x_t | x_{t-1}).
         status: what happened, in plain words.
+        lag: the lag L, and why it was chosen.
         history: one record for each round: losses, effective sizes, shifts, seconds by phase.
         posterior: the posterior as a function.
         problem: the question that was asked.
@@ -25,8 +39,10 @@ class Result:
     """
 
     draws: dict[str, np.ndarray]
+    log_density: np.ndarray
     cost: int
     status: str
+    lag: tuple[int, str]
     history: list[dict[str, Any]]
     posterior: Posterior
     problem: Problem
@@ -38,11 +54,155 @@ class Result:
         """Put together what a method returned."""
         return Result(
             draws=constrained(problem.prior, outcome.draws.z),
+            log_density=outcome.draws.log_density,
             cost=outcome.simulated.cost,
             status=outcome.status,
+            lag=(outcome.lag.lag, outcome.lag.reason),
             history=outcome.history,
             posterior=outcome.posterior,
             problem=problem,
             method=method,
             seed=seed,
         )
+
+    def coordinates(self) -> dict[str, np.ndarray]:
+        """Label of each distinct free entry of theta to its draws (chain, draw)."""
+        values = np.asarray(self.problem.prior.coordinates(self.draws))
+        return {label: values[..., i] for i, label in enumerate(self.problem.prior.labels)}
+
+    def to_arviz(self) -> Any:
+        """An ArviZ DataTree with posterior, sample_stats and observed_data."""
+        from arviz_base import from_dict  # takes seconds to import
+
+        groups = {
+            "posterior": self.draws,
+            "sample_stats": {"lp": self.log_density},
+            "observed_data": {"y": self.problem.series},
+        }
+        return from_dict(groups)
+
+    def summary(self) -> Any:
+        """A table with mean, sd, interval, effective size and R-hat of each free entry of theta."""
+        from arviz_base import from_dict
+        from arviz_stats.summary import summary
+
+        return summary(from_dict({"posterior": self.coordinates()}))
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Posterior and prior of every coordinate, and the series; a matplotlib figure."""
+        from tsnl.plots import posterior_figure
+
+        figure = posterior_figure(self)
+        if path is not None:
+            figure.savefig(path, dpi=150)
+        return figure
+
+    def save(self, path: str | Path) -> None:
+        """Write a folder of plain files: JSON, npz and safetensors.
+
+        What has no plain form, such as a model of your own, is left out: give it to `tsnl.load`.
+        """
+        from safetensors.numpy import save_file
+
+        folder = Path(path)
+        folder.mkdir(parents=True, exist_ok=True)
+        np.savez_compressed(
+            folder / "draws.npz",
+            log_density=self.log_density,
+            series=self.problem.series,
+            **{f"draws.{name}": value for name, value in self.draws.items()},
+        )
+        kernel = self.posterior.likelihood.kernel
+        leaves = jax.tree.leaves(eqx.filter(kernel, eqx.is_array))
+        save_file({f"{i:04d}": np.asarray(x) for i, x in enumerate(leaves)}, folder / "kernel.safetensors")
+        facts = {
+            "format": FORMAT,
+            "names": list(self.draws),
+            "cost": self.cost,
+            "status": self.status,
+            "lag": list(self.lag),
+            "history": self.history,
+            "seed": self.seed,
+            "method": codec.encode(self.method),
+            "prior": _or_none(codec.encode_prior, self.problem.prior),
+            "model": _or_none(codec.encode, self.problem.model),
+            "past": [kernel.past.lag, list(kernel.past.decays)],
+        }
+        (folder / "result.json").write_text(json.dumps(facts, indent=1))
+
+
+def load(path: str | Path, *, model: Any = None, prior: Prior | None = None) -> Result:
+    """Read what `Result.save` wrote.
+
+    Args:
+        path: the folder.
+        model: the model, where it is not one of tsnl's own.
+        prior: the prior, where one of its distributions could not be saved.
+
+    Raises:
+        ValueError: a file is missing, damaged or of a newer version, or model or prior must be given.
+    """
+    folder = Path(path)
+    try:
+        facts = json.loads((folder / "result.json").read_text())
+        if facts["format"] > FORMAT:
+            raise ValueError(f"format {facts['format']}, newer than {FORMAT}: update tsnl")
+        return _read(folder, facts, model, prior)
+    except (OSError, KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise ValueError(f"{folder} is no readable run of tsnl: {error}") from error
+
+
+def _read(folder: Path, facts: dict[str, Any], model: Any, prior: Prior | None) -> Result:
+    from safetensors.numpy import load_file
+
+    for name, given in (("model", model), ("prior", prior)):
+        if given is None and facts[name] is None:
+            raise ValueError(f"its {name} could not be saved; give it, as in load(path, {name}=...)")
+    model = codec.decode(facts["model"]) if model is None else model
+    prior = codec.decode_prior(facts["prior"]) if prior is None else prior
+    method = codec.decode(facts["method"])
+    with np.load(folder / "draws.npz", allow_pickle=False) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    problem = Problem(model, prior, arrays["series"])
+    past = Past(int(facts["past"][0]), tuple(facts["past"][1]))
+    skeleton = _skeleton(method, past, problem)
+    weights = load_file(folder / "kernel.safetensors")
+    kernel = _fill(skeleton, [weights[key] for key in sorted(weights)])
+    likelihood = SurrogateLikelihood.of(kernel, jnp.asarray(problem.series))
+    return Result(
+        draws={name: arrays[f"draws.{name}"] for name in facts["names"]},
+        log_density=arrays["log_density"],
+        cost=facts["cost"],
+        status=facts["status"],
+        lag=(facts["lag"][0], facts["lag"][1]),
+        history=facts["history"],
+        posterior=Posterior(prior, likelihood),
+        problem=problem,
+        method=method,
+        seed=facts["seed"],
+    )
+
+
+def _skeleton(method: Any, past: Past, problem: Problem) -> Kernel:
+    """A kernel of the right shapes."""
+    d_y, size = problem.series.shape[1], problem.prior.size
+    keys = jax.random.split(jax.random.key(0), method.training.num_members)
+    members = eqx.filter_vmap(lambda k: method.density.make(k, d_y, past, size))(keys)
+    y, z = jnp.zeros(d_y), jnp.zeros(size)
+    return Kernel(members, Scaling(y, y, y, z, z, method.transform), past)
+
+
+def _fill(skeleton: Kernel, leaves: list[np.ndarray]) -> Kernel:
+    arrays, static = eqx.partition(skeleton, eqx.is_array)
+    places, tree = jax.tree.flatten(arrays)
+    if [x.shape for x in places] != [x.shape for x in leaves]:
+        raise ValueError("its weights do not fit its options")
+    filled = [jnp.asarray(new, dtype=old.dtype) for old, new in zip(places, leaves, strict=True)]
+    return eqx.combine(jax.tree.unflatten(tree, filled), static)
+
+
+def _or_none(encode: Any, value: Any) -> Any:
+    try:
+        return encode(value)
+    except codec.NotSavable:
+        return None

@@ -8,12 +8,16 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from tsnl.density import MAF, TRANSFORMS, Family, Mixture, Transform
-from tsnl.methods.rounds import Outcome, Plan, Strategy, run_rounds
+from tsnl.methods.learning import Lag, Plan
+from tsnl.methods.rounds import Outcome, run_rounds
+from tsnl.methods.simulated import Strategy
 from tsnl.problem import Problem
 from tsnl.progress import Progress
 from tsnl.sampling import MCMC
 from tsnl.training import Training
-from tsnl.windows import Past
+
+
+RULES = ("acf", "validation", "aic", "bic")
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,8 @@ class TSNL:
         rounds: how often to simulate, learn and sample; the first round draws from the prior, each
             further one from the posterior before it.
         simulations: series simulated in each round.
-        lag: L, the rows before y_t that the kernel sees one by one.
+        lag: L, the rows before y_t that the kernel sees one by one; or the rule that finds it from the
+            first round's simulations: "acf", "validation", "aic" or "bic" (see `tsnl.lag`).
         decays: decay rates of the summaries of the far past that it sees beside them; () for none.
         density: the family of kernels.
         training: how they are fitted.
@@ -38,7 +43,7 @@ class TSNL:
 
     rounds: int = 5
     simulations: int = 20
-    lag: int = 2
+    lag: Lag = 2
     decays: tuple[float, ...] = (0.5, 0.8, 0.95)
     density: Family = Mixture()
     training: Training = Training()
@@ -60,9 +65,14 @@ class TSNL:
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} is {getattr(self, name)!r}, expected one of {allowed}.")
 
+        if isinstance(self.lag, str) and self.lag not in RULES:
+            raise ValueError(f"lag is {self.lag!r}, expected a number or one of {RULES}.")
+        if isinstance(self.lag, int) and self.lag < 1:
+            raise ValueError(f"lag is {self.lag}, expected at least 1.")
+
     def run(self, key: Key[Array, ""], problem: Problem, progress: Progress) -> Outcome:
         """Infer; see `tsnl.infer`."""
-        if problem.length <= self.lag:
+        if isinstance(self.lag, int) and problem.length <= self.lag:
             raise ValueError(
                 f"The series has {problem.length} rows and the lag is {self.lag}: every window would "
                 f"reach before the start. Choose a lag below {problem.length}."
@@ -83,7 +93,8 @@ class TSNL:
         return Plan(
             rounds=self.rounds,
             simulations=self.simulations,
-            past=Past(self.lag, tuple(self.decays)),
+            lag=self.lag,
+            decays=tuple(self.decays),
             family=self.density,
             training=self.training,
             sampler=self.sampler,

@@ -1,0 +1,111 @@
+"""Plain JSON for the few kinds of objects that a saved run is made of; nothing is ever unpickled.
+
+A name in a file can only pick from fixed tables of classes, and only their declared arguments.
+"""
+
+import inspect
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import jax
+import numpy as np
+import numpyro.distributions as dist
+
+from tsnl.density import MAF, Mixture, Spline
+from tsnl.methods import TSNL
+from tsnl.models import LinearGaussian, LotkaVolterra, StochasticVolatility
+from tsnl.prior import Prior
+from tsnl.sampling import MCMC
+from tsnl.training import Training
+
+OPTIONS = {c.__name__: c for c in (TSNL, MAF, Mixture, Spline, MCMC, Training)}
+MODELS = {c.__name__: c for c in (LinearGaussian, LotkaVolterra, StochasticVolatility)}
+
+
+class NotSavable(TypeError):
+    """An object that has no plain form."""
+
+
+def encode(value: Any) -> Any:
+    """A value as JSON: numbers, text, lists, arrays, options, models and distributions."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, tuple | list):
+        return {"tuple": [encode(item) for item in value]}
+    if isinstance(value, np.ndarray | np.generic | jax.Array):
+        return {"array": np.asarray(value, dtype=np.float64).tolist()}
+    if isinstance(value, dist.Distribution):
+        return _encode_distribution(value)
+    name = type(value).__name__
+    if is_dataclass(value) and {**OPTIONS, **MODELS}.get(name) is type(value):
+        return {"class": name, "fields": {f.name: encode(getattr(value, f.name)) for f in fields(value)}}
+    raise NotSavable(f"{name} has no plain form to save.")
+
+
+def decode(value: Any) -> Any:
+    """The other way.
+
+    Raises:
+        ValueError: a name or a form that is not known.
+    """
+    if not isinstance(value, dict):
+        if isinstance(value, list):
+            raise ValueError("a bare list")
+        return value
+    kinds = set(value)
+    if kinds == {"tuple"}:
+        return tuple(decode(item) for item in value["tuple"])
+    if kinds == {"array"}:
+        return np.asarray(value["array"], dtype=np.float64)
+    if kinds == {"class", "fields"}:
+        known = {**OPTIONS, **MODELS}
+        if value["class"] not in known:
+            raise ValueError(f"the unknown class {value['class']!r}")
+        return known[value["class"]](**{k: decode(v) for k, v in value["fields"].items()})
+    if kinds == {"distribution", "arguments"}:
+        return _decode_distribution(value)
+    raise ValueError(f"the unknown form {sorted(kinds)}")
+
+
+def _encode_distribution(value: dist.Distribution) -> dict[str, Any]:
+    """Class and constructor arguments, read back from the attributes of the same name."""
+    name = type(value).__name__
+    if getattr(dist, name, None) is not type(value) or isinstance(value, dist.TransformedDistribution):
+        known = name in ("LogNormal", "Independent", "HalfNormal", "HalfCauchy", "InverseGamma")
+        if not known:
+            raise NotSavable(f"The distribution {name} has no plain form to save.")
+    arguments = {}
+    for argument in inspect.signature(type(value).__init__).parameters:
+        if argument in ("self", "validate_args"):
+            continue
+        if hasattr(value, argument) and not callable(getattr(value, argument)):
+            arguments[argument] = encode(getattr(value, argument))
+    if name == "MultivariateNormal":
+        arguments = {k: encode(getattr(value, k)) for k in ("loc", "scale_tril")}
+    if name in ("Wishart", "InverseWishart"):
+        arguments = {k: encode(getattr(value, k)) for k in ("concentration", "scale_tril")}
+    return {"distribution": name, "arguments": arguments}
+
+
+def _decode_distribution(value: dict[str, Any]) -> dist.Distribution:
+    kind = getattr(dist, str(value["distribution"]), None)
+    if not (isinstance(kind, type) and issubclass(kind, dist.Distribution)):
+        raise ValueError(f"the unknown distribution {value['distribution']!r}")
+    arguments = {k: decode(v) for k, v in value["arguments"].items()}
+    allowed = set(inspect.signature(kind.__init__).parameters)
+    if not set(arguments) <= allowed:
+        raise ValueError(f"unknown arguments {sorted(set(arguments) - allowed)} of {kind.__name__}")
+    return kind(**{k: v.item() if isinstance(v, np.ndarray) and not v.shape else v for k, v in arguments.items()})
+
+
+def encode_prior(prior: Prior) -> list[dict[str, Any]]:
+    """A prior as JSON; NotSavable where a distribution has no plain form."""
+    return [{"names": list(names), **encode(d)} for names, d in prior.distributions]
+
+
+def decode_prior(sites: list[dict[str, Any]]) -> Prior:
+    """The other way."""
+    pairs = [(tuple(s["names"]), {k: v for k, v in s.items() if k != "names"}) for s in sites]
+    joint = {names: decode(d) for names, d in pairs if len(names) > 1}
+    alone = {names[0]: decode(d) for names, d in pairs if len(names) == 1}
+    return Prior(joint, **alone)

@@ -1,0 +1,103 @@
+"""From simulations to a fitted kernel, and the lag that it has."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Key
+
+from tsnl.density import Family, Kernel, Scaling, Transform, num_weights
+from tsnl.lag import LagChoice, by_acf, by_score
+from tsnl.methods.simulated import Simulated, Strategy
+from tsnl.sampling import MCMC
+from tsnl.training import Fit, Training, train
+from tsnl.windows import Past, Windows, split
+
+Lag = int | Literal["acf", "aic", "bic", "validation"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a sequential method is to do, its options checked.
+
+    Attributes:
+        lag, decays: the lag, or the rule that finds it, and the decay rates of the summaries.
+        dequantise: whether y is integer-valued and gets uniform noise in training.
+    """
+
+    rounds: int
+    simulations: int
+    lag: Lag
+    decays: tuple[float, ...]
+    family: Family
+    training: Training
+    sampler: MCMC
+    strategy: Strategy
+    transform: Transform
+    dequantise: bool
+    stop: Literal["never", "converged"]
+
+
+def decide_lag(
+    key: Key[Array, ""], plan: Plan, simulated: Simulated, scaling: Scaling, observed: np.ndarray
+) -> LagChoice:
+    """The lag of a plan, by its rule where it has one, from the first round's simulations."""
+    if isinstance(plan.lag, int):
+        return LagChoice(plan.lag, "it was given", {})
+    series = simulated.series[: simulated.count]
+    if plan.lag == "acf":
+        return by_acf(observed, series)
+    there = np.isfinite(simulated.series[:, 0, 0])
+    num_windows = int(np.isfinite(series).all(axis=2).sum())
+    d_y, size = series.shape[2], simulated.z.shape[1]
+
+    def evaluate(lag: int) -> tuple[float, int]:
+        past = Past(lag, plan.decays)
+        rng = np.random.default_rng(0)  # the same series held out for every lag
+        _, fit = learn(key, rng, simulated, there, scaling, plan, past)
+        return fit.held_out_loss, num_weights(plan.family.make(key, d_y, past, size), d_y, past, size)
+
+    return by_score(plan.lag, series.shape[1], evaluate, num_windows)
+
+
+def learn(
+    key: Key[Array, ""],
+    rng: np.random.Generator,
+    simulated: Simulated,
+    chosen: Bool[np.ndarray, " capacity"],
+    scaling: Scaling,
+    plan: Plan,
+    past: Past,
+) -> tuple[Kernel, Fit]:
+    """Fit a fresh kernel to the chosen series, in units of where the chosen parameters are."""
+    z = simulated.z[chosen]
+    scaling = replace(
+        scaling,
+        z_mean=jnp.asarray(z.mean(axis=0), dtype=float),
+        z_scale=jnp.asarray(z.std(axis=0) + 1e-3, dtype=float),
+    )
+    keys = jax.random.split(key, 3)
+    series = jnp.asarray(simulated.series)
+    if plan.dequantise:
+        series = series + jax.random.uniform(keys[0], series.shape, minval=-0.5, maxval=0.5)
+    windows, theta = _prepare(series, jnp.asarray(simulated.z), scaling, past)
+    targets = np.isfinite(simulated.series).all(axis=2) & chosen[:, None]
+    options = plan.training
+    use, held = split(rng, targets, options.num_members, options.held_out, past.lag)
+    members = plan.family.start(
+        keys[1], options.num_members, windows, theta, jnp.asarray(use), past
+    )
+    members, fit = train(keys[2], members, windows, theta, use, held, options)
+    return Kernel(members, scaling, past), fit
+
+
+@eqx.filter_jit
+def _prepare(
+    series: Float[Array, "N T d_y"], z: Float[Array, "N size"], scaling: Scaling, past: Past
+) -> tuple[Windows, Float[Array, "N size"]]:
+    seen = jnp.isfinite(series)
+    y = scaling.standardise(jnp.where(seen, series, 0.0))
+    return Windows.of(y, seen, past), scaling.standardise_z(z)

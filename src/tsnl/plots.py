@@ -1,0 +1,56 @@
+"""Pictures, in one style."""
+
+from typing import Any
+
+import jax
+import numpy as np
+
+INK, PRIOR, POSTERIOR, TRUTH = "#333333", "#b0b0b0", "#1f6feb", "#d1242f"
+
+
+def posterior_figure(result: Any, reference: dict[str, Any] | None = None) -> Any:
+    """The series, and posterior against prior for every free entry of theta.
+
+    Args:
+        result: a `Result`.
+        reference: label to (grid, density), drawn as a line beside the posterior.
+    """
+    import matplotlib.pyplot as plt  # slow to import
+
+    coordinates = result.coordinates()
+    columns = min(len(coordinates), 4)
+    rows = -(-len(coordinates) // columns)
+    size = (max(3.2 * columns, 6.4), 2.4 + 2.4 * rows)
+    figure = plt.figure(figsize=size, layout="constrained")
+    grid = figure.add_gridspec(rows + 1, columns)
+    top = figure.add_subplot(grid[0, :])
+    time = np.arange(1, len(result.problem.series) + 1)
+    top.plot(time, result.problem.series, lw=1, marker=".", ms=3)
+    top.set(xlabel="t", title="observed series")
+    prior_draws = _prior_draws(result.problem.prior)
+    for i, (label, draws) in enumerate(coordinates.items()):
+        axes = figure.add_subplot(grid[1 + i // columns, i % columns])
+        _marginal(axes, draws.ravel(), prior_draws[label], (reference or {}).get(label))
+        axes.set(xlabel=label, yticks=[])
+        if i == 0:
+            axes.legend(frameon=False, fontsize="small")
+    return figure
+
+
+def _marginal(axes: Any, draws: np.ndarray, prior: np.ndarray, reference: Any) -> None:
+    low, high = np.quantile(draws, [0.001, 0.999])
+    low, high = low - 0.3 * (high - low), high + 0.3 * (high - low)
+    edges = np.linspace(low, high, 50)
+    axes.hist(draws, edges, density=True, color=POSTERIOR, alpha=0.6, label="posterior")
+    share = np.mean((prior > low) & (prior < high))
+    counts, _ = np.histogram(prior, edges, density=True)
+    axes.stairs(counts * share, edges, color=PRIOR, label="prior")
+    if reference is not None:
+        axes.plot(*reference, color=TRUTH, lw=1.5, label="exact")
+    axes.set_xlim(low, high)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+
+
+def _prior_draws(prior: Any) -> dict[str, np.ndarray]:
+    values = np.asarray(prior.coordinates(prior.sample(jax.random.key(0), 5000)))
+    return {label: values[:, i] for i, label in enumerate(prior.labels)}
