@@ -4,6 +4,7 @@ from typing import Any
 
 import jax
 
+from tsnl.compilation import cache_compilations
 from tsnl.methods import TSNL
 from tsnl.problem import Problem
 from tsnl.progress import progress_for
@@ -24,6 +25,7 @@ def infer(
         progress: show a bar where there is a terminal.
     """
     method = TSNL() if method is None else method
+    cache_compilations()
     problem = Problem.of(model, prior, series)
     watcher = progress_for(progress)
     try:

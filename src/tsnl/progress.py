@@ -2,9 +2,10 @@
 
 import sys
 import time
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 
+@runtime_checkable
 class Progress(Protocol):
     """What a method tells while it runs."""
 

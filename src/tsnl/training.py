@@ -134,20 +134,21 @@ def _train(
 ) -> tuple[Density, Float[Array, "looks M"], Float[Array, " M"]]:
     num_looks = -(-options.num_steps // options.check_every)
     total = num_looks * options.check_every
-    weights, static = eqx.partition(members, eqx.is_inexact_array)
+    weights, rest = eqx.partition(members, eqx.is_inexact_array)
+    fixed, static = eqx.partition(rest, eqx.is_array)  # masks and permutations have a member axis too
     adam = optax.chain(optax.clip_by_global_norm(options.clip), optax.scale_by_adam(b2=0.99))
     length = windows.y.shape[1]
 
-    def loss(w: Any, index: Int[Array, " n"], strength: Array) -> Array:
-        density = eqx.combine(w, static)
+    def loss(w: Any, still: Any, index: Int[Array, " n"], strength: Array) -> Array:
+        density = eqx.combine(w, still, static)
         y, context = windows.take(index // length, index % length)
         log_q = jax.vmap(density.log_prob)(y, context, theta[index // length])
         return -jnp.mean(log_q) + strength * density.penalty()
 
-    def step(state: _Progress, now: tuple[Array, Array], counts: Array) -> _Progress:
+    def step(state: _Progress, still: Any, now: tuple[Array, Array], counts: Array) -> _Progress:
         t, key = now
         index = _draw(key, counts, options.batch_size)
-        gradient = jax.grad(loss)(state.weights, index, options.penalty / counts[-1])
+        gradient = jax.grad(loss)(state.weights, still, index, options.penalty / counts[-1])
         updates, moments = adam.update(gradient, state.moments)
         size = rate * _schedule(t / total)
         new = jax.tree.map(lambda w, u: w - size * u, state.weights, updates)
@@ -155,11 +156,13 @@ def _train(
         average = jax.tree.map(lambda a, w: keep * a + (1 - keep) * w, state.average, new)
         return state._replace(weights=new, moments=moments, average=average)
 
-    def look(state: _Progress, n: Array, key: Array, counts: Array, check: Array) -> tuple[Any, Array]:
+    def look(
+        state: _Progress, still: Any, n: Array, key: Array, counts: Array, check: Array
+    ) -> tuple[Any, Array]:
         times = n * options.check_every + jnp.arange(options.check_every)
         keys = jax.vmap(lambda t: jax.random.fold_in(key, t))(times)
-        new = jax.lax.scan(lambda s, x: (step(s, x, counts), None), state, (times, keys))[0]
-        value = loss(new.average, check, jnp.zeros(()))
+        new = jax.lax.scan(lambda s, x: (step(s, still, x, counts), None), state, (times, keys))[0]
+        value = loss(new.average, still, check, jnp.zeros(()))
         better = value < state.best_loss
         best = jax.tree.map(lambda a, b: jnp.where(better, a, b), new.average, state.best)
         new = new._replace(
@@ -187,12 +190,14 @@ def _train(
 
     def advance(carry: tuple[_Progress, Array, Array]) -> Any:
         state, n, history = carry
-        state, values = jax.vmap(look, in_axes=(0, None, 0, 0, 0))(state, n, keys, counts, check)
+        state, values = jax.vmap(look, in_axes=(0, 0, None, 0, 0, 0))(
+            state, fixed, n, keys, counts, check
+        )
         return state, n + 1, history.at[n].set(values)
 
     history = jnp.full((num_looks, num_members), jnp.nan)
     state, _, history = jax.lax.while_loop(more, advance, (state, jnp.zeros((), jnp.int32), history))
-    return eqx.combine(state.best, static), history, state.best_loss
+    return eqx.combine(state.best, fixed, static), history, state.best_loss
 
 
 def _schedule(share: Array) -> Array:

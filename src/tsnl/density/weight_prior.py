@@ -18,6 +18,7 @@ BENT = 0.1  # the same for bent functions of theta
 OFFSET, OFFSET_SLOPE, OFFSET_SQUARE, OFFSET_BENT = 3.0, 1.0, 0.3, 0.1
 CURVE = 1 / 3
 OUT, HIDDEN = 0.5, 1.5
+TYPICAL = 0.05  # size of a group that is not needed, over the sds above
 
 
 def feature_sd(
@@ -41,28 +42,53 @@ def slope_sd(size: int) -> tuple[Float[Array, "P1 1"], Float[Array, "P2 1"]]:
 
 
 def minus_log_prior(part: Part, past: Past, fading: float) -> Float[Array, ""]:
-    """Half the sum of squared weights, each over its prior sd."""
+    """Gaussian for what every kernel needs, shrinking for what depends on theta; see the module."""
     size, num_features = part.bent_weight.shape[0], part.mean.shape[1]
     mean_sd, scale_sd = feature_sd(past, num_features, fading)
-    linear, quadratic = slope_sd(size)
-    pairs: list[tuple[Array, Array | float]] = [
-        (part.mean, linear * mean_sd),
-        (part.scale, linear * scale_sd),
-        (part.mean_bent, BENT * mean_sd),
-        (part.scale_bent, BENT * scale_sd),
-        (part.offset, quadratic),
-        (part.couple, quadratic),
-        (part.curve, CURVE * quadratic[..., None]),
-        (part.offset_bent, OFFSET_BENT),
-        (part.couple_bent, OFFSET_BENT),
-        (part.bent_weight, 1.0),
-        (part.bent_bias, 1.0),
-        (part.shape, 1.0),
-        (part.out, OUT),
-    ]
+    _, quadratic = slope_sd(size)
+    kinds = _kinds(past, num_features)
+    total = jnp.zeros(())
+    for constant, bent, sd in (
+        (part.mean, part.mean_bent, mean_sd),
+        (part.scale, part.scale_bent, scale_sd),
+    ):
+        total += _gauss(constant[0], sd)
+        for kind in kinds:
+            slopes = constant[1:, kind] / (SLOPE * sd[kind])
+            total += sum((_shrink(row) for row in slopes), jnp.zeros(()))
+            total += _shrink(bent[:, kind] / (BENT * sd[kind]))
+    for offsets, bent in ((part.offset, part.offset_bent), (part.couple, part.couple_bent)):
+        total += _gauss(offsets[: 1 + size], quadratic[: 1 + size])
+        total += _shrink(offsets[1 + size :] / OFFSET_SQUARE) + _shrink(bent / OFFSET_BENT)
+    total += _gauss(part.curve[0], CURVE * OFFSET) + _shrink(part.curve[1:] / CURVE)
+    total += _gauss(part.bent_weight, 1.0) + _gauss(part.bent_bias, 1.0)
+    total += _gauss(part.shape, 1.0) + _gauss(part.out, OUT)
     for i, (weight, _) in enumerate(part.layers):
-        sd = HIDDEN / np.sqrt(weight.shape[1]) * jnp.ones((weight.shape[0], 1))
+        sd = jnp.full((weight.shape[0], 1), HIDDEN / np.sqrt(weight.shape[1]))
         if i == 0:
             sd = sd.at[:num_features, 0].multiply(jnp.maximum(mean_sd, scale_sd))
-        pairs.append((weight, sd))
-    return sum((0.5 * jnp.sum((w / sd) ** 2) for w, sd in pairs), jnp.zeros(()))
+            rows = weight[-size:] / sd[-size:]
+            total += sum((_shrink(row) for row in rows), jnp.zeros(()))
+            weight, sd = weight[:-size], sd[:-size]
+        total += _gauss(weight, sd)
+    return total
+
+
+def _gauss(w: Array, sd: Array | float) -> Float[Array, ""]:
+    return 0.5 * jnp.sum((w / sd) ** 2)
+
+
+def _shrink(w: Array) -> Float[Array, ""]:
+    r"""A group whose common scale is unknown: \(\frac{n + 1}{2} \log(1 + |w|^2 / t^2)\).
+
+    The marginal of N(0, \tau^2) with an inverse-gamma \tau^2: a group that the data do not ask for is
+    pulled to zero, one that they do ask for is left alone.
+    """
+    return 0.5 * (w.size + 1) * jnp.log1p(jnp.sum(w**2) / TYPICAL**2) if w.size else jnp.zeros(())
+
+
+def _kinds(past: Past, num_features: int) -> list[slice]:
+    """The groups of features: lags, absences, levels and sizes of the far past."""
+    d_y = num_features // (2 * past.lag + 2 * len(past.decays))
+    edges = [0, past.lag * d_y, 2 * past.lag * d_y, num_features]
+    return [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True) if b > a]

@@ -58,7 +58,10 @@ def decide_lag(
         past = Past(lag, plan.decays)
         rng = np.random.default_rng(0)  # the same series held out for every lag
         _, fit = learn(key, rng, simulated, there, scaling, plan, past)
-        return fit.held_out_loss, num_weights(plan.family.make(key, d_y, past, size), d_y, past, size)
+        if plan.lag == "validation":
+            return fit.held_out_loss, 0
+        density = plan.family.make(key, d_y, past, size)
+        return fit.held_out_loss, num_weights(density, d_y, past, size)
 
     return by_score(plan.lag, series.shape[1], evaluate, num_windows)
 

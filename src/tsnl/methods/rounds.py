@@ -52,8 +52,9 @@ def run_rounds(key: Key[Array, ""], problem: Problem, plan: Plan, progress: Prog
         z = propose(keys[0], rng, problem, draws, plan.simulations)
         add_simulations(key_simulate, problem, simulated, z, round_)
         if scaling is None:
-            scaling = fit_scaling(simulated.series, simulated.z[: simulated.count], plan.transform)
-            warn_if_far(problem.series, simulated.series[: simulated.count])
+            first = simulated.series[: simulated.count]
+            scaling = fit_scaling(first, simulated.z[: simulated.count], plan.transform)
+            warn_if_far(problem.series, first)
             lag = decide_lag(key_lag, plan, simulated, scaling, problem.series)
             past = Past(lag.lag, plan.decays)
         clock.append(time.perf_counter())

@@ -1,0 +1,269 @@
+from dataclasses import replace
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro.distributions as dist
+import pytest
+
+import tsnl
+from tsnl import MCMC, TSNL, Training
+from tsnl.density import MAF, Mixture
+from tsnl.experiments import LINEAR
+from tsnl.experiments.problems import linear_reference
+from tsnl.metrics import total_variation
+from tsnl.methods.rounds import shift
+from tsnl.methods.simulated import Simulated, choose
+from tsnl.methods.tsnl import is_integer
+from tsnl.models import LinearGaussian, LotkaVolterra
+from tsnl.problem import Problem
+
+MODEL = LinearGaussian()
+PRIOR = tsnl.Prior(Q=dist.LogNormal(-1.0, 1.0))
+SERIES = MODEL.simulate(seed=1, length=20)
+QUICK = TSNL(
+    rounds=2,
+    simulations=8,
+    density=Mixture(num_components=2, width=4, depth=1, num_bent=2),
+    training=Training(num_members=2, num_steps=60),
+    sampler=MCMC(num_chains=4, num_warmup=100, num_draws=150, max_extensions=0),
+)
+
+
+@cache
+def run(seed=0, **options):
+    return tsnl.infer(MODEL, PRIOR, SERIES, replace(QUICK, **options), seed=seed, progress=False)
+
+
+def test_what_it_returns():
+    result = run()
+    assert result.draws["Q"].shape == result.log_density.shape == (4, 150)
+    assert (result.draws["Q"] > 0).all()
+    assert np.isfinite(result.log_density).all()
+    assert result.cost == 2 * 8 * 20
+    assert result.lag == (2, "it was given")
+    assert result.seed == 0
+    assert result.status.startswith("finished: all 2 rounds run")
+    assert [r["cost"] for r in result.history] == [160, 320]
+    assert [r["failed"] for r in result.history] == [0, 0]
+    assert np.isnan(result.history[0]["shift"])
+    assert result.history[1]["shift"] >= 0
+    assert set(result.history[0]["seconds"]) == {"simulate", "train", "sample"}
+
+
+def test_log_density_is_the_posterior_of_the_draws():
+    result = run()
+    z = jnp.log(jnp.asarray(result.draws["Q"][:, :5].ravel()))
+    found = jax.jit(jax.vmap(result.posterior))(z[:, None])
+    np.testing.assert_allclose(found, result.log_density[:, :5].ravel(), atol=2e-3)
+    q = float(jnp.exp(z[0]))
+    np.testing.assert_allclose(result.posterior.log_prob({"Q": q}), found[0] - z[0], atol=2e-3)
+
+
+def test_the_same_seed_gives_the_same_bits():
+    again = run.__wrapped__()
+    np.testing.assert_array_equal(run().draws["Q"], again.draws["Q"])
+    np.testing.assert_array_equal(run().log_density, again.log_density)
+
+
+def test_another_seed_gives_other_draws():
+    assert not np.array_equal(run().draws["Q"], run(seed=1).draws["Q"])
+
+
+@pytest.mark.parametrize("strategy", ["last", "best"])
+def test_strategies_learn_from_other_simulations(strategy):
+    found = run(strategy=strategy)
+    assert found.cost == run().cost
+    assert found.history[0]["loss"] == run().history[0]["loss"]  # there is nothing to choose from yet
+    assert found.history[1]["loss"] != run().history[1]["loss"]
+
+
+def test_choosing():
+    series = np.full((5, 3, 1), np.nan)
+    series[:4] = np.array([0.0, 3.0, 1.0, 2.0])[:, None, None]
+    series[2, 1:] = np.nan  # it failed after its first row
+    simulated = Simulated(np.zeros((5, 1)), series, np.array([0, 0, 1, 1, -1]), count=4)
+    observed = np.zeros((3, 1))
+    chosen = {s: choose(s, simulated, observed, 2).tolist() for s in ("all", "last", "best")}
+    assert chosen["all"] == [True, True, True, True, False]
+    assert chosen["last"] == [False, False, True, True, False]
+    assert chosen["best"] == [True, False, False, True, False]
+    assert simulated.num_failed == 1
+
+
+def test_a_failed_series_is_cut_at_its_first_bad_value():
+    problem = Problem.of(MODEL, PRIOR, SERIES[:4])
+    simulated = Simulated.none(problem, 3)
+    rows = np.arange(8.0).reshape(2, 4, 1)
+    rows[1, 1] = np.inf
+    simulated.add(np.zeros((2, 1)), rows, 8, 0)
+    np.testing.assert_array_equal(np.isnan(simulated.series[:, :, 0]).sum(1), [0, 3, 4])
+    assert (simulated.count, simulated.cost, simulated.num_failed) == (2, 8, 1)
+
+
+def test_shift_is_in_standard_deviations():
+    z = np.random.default_rng(0).normal(size=(2, 500, 1))
+    np.testing.assert_allclose(shift(z, z), 0, atol=1e-12)
+    np.testing.assert_allclose(shift(z, z + 0.5), 0.5 / z.std(), rtol=1e-6)
+    np.testing.assert_allclose(shift(z - z.mean(), 2 * (z - z.mean())), np.log(2), rtol=1e-6)
+
+
+def test_stops_when_converged(monkeypatch):
+    monkeypatch.setattr("tsnl.methods.rounds.CONVERGED", 1e6)
+    found = run.__wrapped__(rounds=3, stop="converged")
+    assert len(found.history) == 2
+    assert found.cost == 2 * 8 * 20
+    assert "converged after round 2 of 3" in found.status
+
+
+def test_does_not_stop_while_it_moves(monkeypatch):
+    monkeypatch.setattr("tsnl.methods.rounds.CONVERGED", 0.0)
+    assert len(run.__wrapped__(stop="converged").history) == 2
+
+
+def test_the_status_tells_of_unhealthy_chains():
+    sampler = replace(QUICK.sampler, max_r_hat=0.5)
+    assert "the chains need a look: R-hat" in run(rounds=1, sampler=sampler).status
+
+
+def test_lag_by_autocorrelation():
+    lag, reason = run(rounds=1, lag="acf").lag
+    assert 1 <= lag <= 5
+    assert "autocorrelation" in reason
+
+
+def test_one_simulation_is_enough_to_run():
+    series = MODEL.simulate(seed=1, length=40)
+    found = tsnl.infer(MODEL, PRIOR, series, replace(QUICK, simulations=1), seed=0)
+    assert np.isfinite(found.draws["Q"]).all()
+    assert found.cost == 80
+
+
+def test_an_affine_flow_of_scalar_y_warns():
+    family = MAF(num_layers=1, num_hidden=1, width=4)
+    with pytest.warns(UserWarning, match="affine MAF can only be a Gaussian"):
+        run(rounds=1, density=family)
+
+
+def test_data_far_outside_the_prior_warn():
+    with pytest.warns(UserWarning, match="100% of the observed rows lie outside the range of all 8 prior"):
+        tsnl.infer(MODEL, PRIOR, SERIES + 1e3, replace(QUICK, rounds=1), seed=0)
+
+
+@pytest.mark.parametrize(
+    ("series", "prior", "message"),
+    [
+        (SERIES[:2], PRIOR, r"2 rows and the lag is 2.*Choose a lag below 2"),
+        (np.ones(20), PRIOR, "Column 0 of the series is constant at 1.0"),
+        (np.where(np.arange(20) == 3, np.nan, SERIES[:, 0]), PRIOR, "1 missing entries"),
+        (np.repeat(SERIES, 2, axis=1), PRIOR, r"2 column\(s\), the model observes 1"),
+        (SERIES, tsnl.Prior(S=dist.Normal(0.0, 1.0)), r"no parameter \['S'\]"),
+        (np.where(np.arange(20) == 3, np.inf, SERIES[:, 0]), PRIOR, "infinite at row 3"),
+    ],
+)
+def test_bad_questions(series, prior, message):
+    with pytest.raises(ValueError, match=message):
+        tsnl.infer(MODEL, prior, series, QUICK, seed=0)
+
+
+def test_bad_types():
+    with pytest.raises(TypeError, match="model is a int, expected a tsnl.StateSpaceModel"):
+        tsnl.infer(3, PRIOR, SERIES, QUICK, seed=0)
+    with pytest.raises(TypeError, match="prior is a dict, expected tsnl.Prior"):
+        tsnl.infer(MODEL, {}, SERIES, QUICK, seed=0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"simulations": 0}, "simulations is 0, expected at least 1"),
+        ({"rounds": 0}, "rounds is 0"),
+        ({"strategy": "worst"}, "strategy is 'worst', expected one of"),
+        ({"transform": "sqrt"}, "transform is 'sqrt'"),
+        ({"stop": "now"}, "stop is 'now'"),
+        ({"lag": "cv"}, "lag is 'cv', expected a number or one of"),
+        ({"lag": 0}, "lag is 0, expected at least 1"),
+    ],
+)
+@pytest.mark.usefixtures("unchecked")
+def test_bad_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        TSNL(**options)
+
+
+class Walk(tsnl.StateSpaceModel):
+    """A random walk of step `scale`, observed as a law says."""
+
+    scale: float = 0.3
+
+    def sample_initial(self, key, theta):
+        return jnp.ones(())
+
+    def sample_transition(self, key, state, theta, t, u):
+        return 0.9 * state + theta["scale"] * jax.random.normal(key)
+
+    def sample_observation(self, key, state, theta, t, u):
+        return state
+
+
+class Counts(Walk):
+    def sample_observation(self, key, state, theta, t, u):
+        return 1.0 * jax.random.poisson(key, jnp.exp(jnp.clip(state, -3, 3)))
+
+
+class Broken(Walk):
+    def sample_observation(self, key, state, theta, t, u):
+        return state * jnp.nan
+
+
+SCALE = tsnl.Prior(scale=dist.LogNormal(-1.0, 0.5))
+
+
+def test_a_simulator_that_always_fails_is_named():
+    with pytest.raises(ValueError, match="No simulation gave finite values: check the simulator"):
+        tsnl.infer(Broken(), SCALE, SERIES, QUICK, seed=0)
+
+
+def test_counts_are_dequantised():
+    series = Counts().simulate(seed=0, length=20)
+    assert is_integer(series)
+    assert not is_integer(SERIES)
+    method = replace(QUICK, rounds=1)
+    problem = Problem.of(Counts(), SCALE, series)
+    assert method.plan(problem).dequantise
+    assert not replace(method, dequantise=False).plan(problem).dequantise
+    found = tsnl.infer(Counts(), SCALE, series, method, seed=0)
+    assert np.isfinite(found.draws["scale"]).all()
+    # with noise, no density can pile up on the integers: the held-out loss stays above that of a uniform
+    spread = float(np.exp(found.posterior.likelihood.kernel.scaling.log_jacobian(jnp.zeros(1))[0]))
+    assert found.history[0]["loss"] > np.log(spread) - 1
+
+
+def test_simulations_that_fail_in_part_are_used():
+    model = LotkaVolterra(event_cap=60, dt=0.1)
+    prior = tsnl.Prior(rho3=dist.LogNormal(0.0, 1.0))
+    series = LotkaVolterra(dt=0.1).simulate(seed=0, length=12)
+    found = tsnl.infer(model, prior, series, replace(QUICK, dequantise=False), seed=0)
+    assert 0 < found.history[0]["failed"] < 8
+    assert np.isfinite(found.draws["rho3"]).all()
+
+
+@pytest.mark.slow
+def test_defaults_come_close_to_the_exact_posterior():
+    """100 simulations on the linear problem: median TV over five series, and the truth is inside."""
+    distances = []
+    for seed in range(5):
+        problem = LINEAR.observe(seed)
+        found = tsnl.infer(problem.model, problem.prior, problem.series, seed=seed)
+        assert found.cost == 100 * LINEAR.length
+        z = np.log(found.draws["Q"].ravel()).astype(float)
+        grid = np.linspace(-8, 3, 1101)
+        exact = linear_reference(problem, grid)
+        exact = np.exp(exact - exact.max())
+        width = 0.9 * z.std() * len(z) ** -0.2
+        smooth = np.exp(-0.5 * ((grid[:, None] - z[::4]) / width) ** 2).sum(axis=1)
+        distances.append(total_variation(smooth, exact, grid))
+        low, high = np.quantile(z, [0.0005, 0.9995])
+        assert low < np.log(float(LINEAR.truth["Q"])) < high
+    assert np.median(distances) <= 0.15

@@ -1,0 +1,255 @@
+import io
+import json
+import pickle
+import zipfile
+from functools import cache
+
+import jax.numpy as jnp
+import numpy as np
+import numpyro.distributions as dist
+import pytest
+
+import tsnl
+from tsnl import MCMC, TSNL, Training, codec
+from tsnl.density import MAF, Mixture, Spline
+from tsnl.models import LinearGaussian, LotkaVolterra, StochasticVolatility
+
+PRIOR = tsnl.Prior({("Q", "R"): dist.MultivariateNormal(np.zeros(2), 0.2 * np.eye(2))}, A=dist.Beta(9.0, 1.0))
+METHOD = TSNL(
+    rounds=1,
+    simulations=8,
+    density=Mixture(num_components=2, width=4, depth=1, num_bent=2),
+    training=Training(num_members=2, num_steps=20),
+    sampler=MCMC(num_chains=4, num_warmup=80, num_draws=50, max_extensions=0),
+)
+FILES = ("result.json", "draws.npz", "kernel.safetensors")
+
+
+class Own(tsnl.StateSpaceModel):
+    Q: float = 1.0
+
+    def sample_initial(self, key, theta):
+        return jnp.zeros(())
+
+    def sample_transition(self, key, state, theta, t, u):
+        return state
+
+    def sample_observation(self, key, state, theta, t, u):
+        return state
+
+
+class OwnPrior(dist.Normal):
+    pass
+
+
+@pytest.fixture(scope="module")
+def result():
+    prior = tsnl.Prior(A=dist.Beta(9.0, 1.0), Q=dist.LogNormal(-1.0, np.array([0.5, 0.5])))
+    model = LinearGaussian(Q=[0.1, 0.1])
+    return tsnl.infer(model, prior, model.simulate(seed=1, length=15), METHOD, seed=3)
+
+
+@pytest.fixture
+def folder(result, tmp_path):
+    result.save(tmp_path / "run")
+    return tmp_path / "run"
+
+
+def test_coordinates_are_labelled(result):
+    found = result.coordinates()
+    assert list(found) == ["A", "Q[0]", "Q[1]"]
+    np.testing.assert_array_equal(found["Q[1]"], result.draws["Q"][:, :, 1])
+
+
+def test_summary_has_a_row_for_each_entry(result):
+    table = result.summary()
+    assert list(table.index) == ["A", "Q[0]", "Q[1]"]
+    assert {"mean", "sd"} <= set(table.columns)
+
+
+def test_arviz_groups(result):
+    tree = result.to_arviz()
+    assert {"posterior", "sample_stats", "observed_data"} <= set(tree.children)
+    np.testing.assert_array_equal(tree["posterior"]["Q"], result.draws["Q"])
+    np.testing.assert_array_equal(tree["sample_stats"]["lp"], result.log_density)
+    assert tree["observed_data"]["y"].shape == (15, 2)
+
+
+def test_round_trip_to_the_bit(result, folder):
+    again = tsnl.load(folder)
+    for name, value in result.draws.items():
+        np.testing.assert_array_equal(again.draws[name], value)
+    np.testing.assert_array_equal(again.log_density, result.log_density)
+    np.testing.assert_array_equal(again.problem.series, result.problem.series)
+    assert again.method == result.method
+    assert (again.cost, again.status, again.lag, again.seed) == (
+        result.cost, result.status, result.lag, result.seed,
+    )  # fmt: skip
+    assert len(again.history) == len(result.history)
+    assert again.problem.prior.labels == result.problem.prior.labels
+    theta = {"A": 0.8, "Q": np.array([0.2, 0.4])}
+    assert again.posterior.log_prob(theta) == result.posterior.log_prob(theta)
+
+
+def test_saving_again_gives_the_same_files(result, folder, tmp_path):
+    tsnl.load(folder).save(tmp_path / "again")
+    for name in ("result.json", "kernel.safetensors"):
+        assert (folder / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+
+
+def edit(folder, **changes):
+    path = folder / "result.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+@pytest.mark.parametrize("part", ["model", "prior"])
+def test_what_could_not_be_saved_must_be_given(result, folder, part):
+    edit(folder, **{part: None})
+    with pytest.raises(ValueError, match=rf"its {part} could not be saved; give it, as in load\(path, {part}="):
+        tsnl.load(folder)
+    given = getattr(result.problem, part)
+    assert getattr(tsnl.load(folder, **{part: given}).problem, part) is given
+
+
+def test_own_models_and_priors_have_no_plain_form():
+    with pytest.raises(codec.NotSavable, match="Own"):
+        codec.encode(Own())
+    with pytest.raises(codec.NotSavable, match="OwnPrior"):
+        codec.encode_prior(tsnl.Prior(Q=OwnPrior(0.0, 1.0)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"format": 99}, "format 99, newer than"),
+        ({"method": {"class": "os.system", "fields": {}}}, "unknown class 'os.system'"),
+        ({"method": {"class": "TSNL", "fields": {"rounds": 0}}}, "rounds is 0"),
+        ({"method": {"class": "TSNL", "fields": {"nothing": 1}}}, "nothing"),
+        ({"method": None}, "no readable run"),
+        ({"prior": [{"names": ["A"], "distribution": "Distribution.x", "arguments": {}}]}, "unknown dist"),
+        ({"prior": [{"names": ["A"], "distribution": "Beta", "arguments": {"x": 1.0}}]}, "unknown arg"),
+        ({"past": [2]}, "no readable run"),
+        ({"past": [5, [0.5]]}, "do not fit"),
+        ({"names": ["Z"]}, "Z"),
+        ({"format": "one"}, "no readable run"),
+    ],
+)
+def test_damaged_facts(folder, changes, message):
+    edit(folder, **changes)
+    with pytest.raises(ValueError, match=message):
+        tsnl.load(folder)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_missing_files(folder, name):
+    (folder / name).unlink()
+    with pytest.raises(ValueError, match="no readable run of tsnl"):
+        tsnl.load(folder)
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
+def test_truncated_files(folder, name, share):
+    data = (folder / name).read_bytes()
+    (folder / name).write_bytes(data[: int(share * len(data))])
+    with pytest.raises(ValueError, match="no readable run of tsnl"):
+        tsnl.load(folder)
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("seed", range(3))
+def test_random_bytes(folder, name, seed):
+    (folder / name).write_bytes(np.random.default_rng(seed).bytes(200))
+    with pytest.raises(ValueError, match="no readable run of tsnl"):
+        tsnl.load(folder)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_flipped_bytes_give_a_value_error_or_a_result(folder, name):
+    """A flipped byte may hide in a weight; what it may not do is raise anything else."""
+    data = (folder / name).read_bytes()
+    rng = np.random.default_rng(0)
+    for place in rng.integers(0, min(len(data), 400), 6):
+        broken = bytearray(data)
+        broken[place] ^= 0xFF
+        (folder / name).write_bytes(broken)
+        try:
+            tsnl.load(folder)
+        except ValueError:
+            continue
+
+
+@pytest.mark.parametrize("text", ["[]", "3", "null", '"run"', "{}", "[" * 100_000])
+def test_json_of_another_kind(folder, text):
+    (folder / "result.json").write_text(text)
+    with pytest.raises(ValueError, match="no readable run of tsnl"):
+        tsnl.load(folder)
+
+
+BURNT = []
+
+
+class Bomb:
+    def __reduce__(self):
+        return BURNT.append, (1,)
+
+
+def test_nothing_is_unpickled(folder):
+    stream = io.BytesIO()
+    np.save(stream, np.array([Bomb()], dtype=object), allow_pickle=True)
+    with zipfile.ZipFile(folder / "draws.npz", "w") as file:
+        file.writestr("series.npy", stream.getvalue())
+    with pytest.raises(ValueError, match="no readable run of tsnl"):
+        tsnl.load(folder)
+    for name in FILES:
+        (folder / name).write_bytes(pickle.dumps(Bomb()))
+        with pytest.raises(ValueError, match="no readable run of tsnl"):
+            tsnl.load(folder)
+    assert not BURNT
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        TSNL(lag="bic", decays=(), density=Spline(num_knots=5), transform="asinh"),
+        TSNL(density=MAF(activation="relu"), sampler=MCMC(kernel="nuts"), stop="converged"),
+        METHOD,
+    ],
+)
+def test_options_round_trip(value):
+    assert codec.decode(json.loads(json.dumps(codec.encode(value)))) == value
+
+
+@pytest.mark.parametrize(
+    "model",
+    [LinearGaussian(A=[[0.9, 0.1], [0.0, 0.8]]), StochasticVolatility(), LotkaVolterra(observe="both")],
+    ids=lambda m: type(m).__name__,
+)
+def test_models_round_trip(model):
+    again = codec.decode(json.loads(json.dumps(codec.encode(model))))
+    np.testing.assert_array_equal(again.simulate(seed=0, length=4), model.simulate(seed=0, length=4))
+
+
+DISTRIBUTIONS = {
+    "joint": PRIOR,
+    "scalar": tsnl.Prior(x=dist.LogNormal(-1.2, 1.0), y=dist.Uniform(-1.0, 3.0)),
+    "real": tsnl.Prior(x=dist.StudentT(4.0, 1.0, 2.0), y=dist.HalfCauchy(1.0)),
+    "positive": tsnl.Prior(x=dist.Gamma(2.0, 3.0), y=dist.InverseGamma(3.0, 1.0), z=dist.HalfNormal(2.0)),
+    "batch": tsnl.Prior(x=dist.Normal(np.zeros((2, 2)), 1.0), y=dist.Exponential(2.0)),
+    "simplex": tsnl.Prior(x=dist.Dirichlet(np.array([1.0, 2.0, 3.0]))),
+    "correlation": tsnl.Prior(x=dist.LKJ(3, 1.5)),
+    "covariance": tsnl.Prior(x=dist.Wishart(5.0, np.array([[1.0, 0.3], [0.3, 2.0]]))),
+}
+
+
+@cache
+def origin(name):
+    return jnp.full(DISTRIBUTIONS[name].size, 0.3)
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_priors_round_trip(name):
+    prior, z = DISTRIBUTIONS[name], origin(name)
+    again = codec.decode_prior(json.loads(json.dumps(codec.encode_prior(prior))))
+    assert again.names == prior.names
+    assert again.log_prob_unconstrained(z) == prior.log_prob_unconstrained(z)
