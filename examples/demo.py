@@ -1,69 +1,46 @@
-"""A linear-Gaussian series, its exact posterior of Q, and the particle filter beside it.
+"""T-SNL on a linear-Gaussian series, beside the exact posterior.
 
-Prints a table and saves out/demo.png.
+Infers the noise variance Q from 100 simulations, prints the table beside the Kalman filter's exact
+answer and saves a picture of both with the observed series in out/demo.png.
 """
 
+import time
 from pathlib import Path
 
-import jax
-import jax.numpy as jnp
 import matplotlib
 import numpy as np
-import numpyro.distributions as dist
 
 import tsnl
-from tsnl.likelihood import kalman_filter, kalman_smoother, particle_filter
+from tsnl.experiments import LINEAR
+from tsnl.experiments.problems import linear_reference
+from tsnl.plots import posterior_figure
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt
-
 OUT = Path("out")
 
 
-def grid_posterior(log_likelihoods, log_priors, grid):
-    """Normalised density on the grid."""
-    log_p = np.asarray(log_likelihoods, float) + np.asarray(log_priors, float)
-    density = np.exp(log_p - log_p.max())
-    return density / np.trapezoid(density, grid)
-
-
 def main():
-    """Simulate, infer on a grid, print, draw."""
-    model = tsnl.models.LinearGaussian(A=0.9, H=1.0, Q=0.1, R=0.1)
-    prior = tsnl.Prior(Q=dist.LogNormal(np.log(0.3), 1.0))
-    series, states = model.simulate(seed=1, length=100, return_states=True)
+    """Observe, infer, compare, draw."""
+    problem = LINEAR.observe(seed=1)
+    start = time.perf_counter()
+    result = tsnl.infer(problem.model, problem.prior, problem.series, tsnl.TSNL(), seed=0)
+    seconds = time.perf_counter() - start
 
-    grid = np.linspace(0.01, 0.5, 60)
-    log_prior = jax.vmap(lambda q: prior.log_prob({"Q": q}))(jnp.asarray(grid))
-    exact = [kalman_filter(model, {"Q": q}, series).log_likelihood for q in grid]
-    key = jax.random.key(0)
-    estimate = [particle_filter(key, model, {"Q": q}, series, 2000).log_likelihood for q in grid]
-    posteriors = {
-        "Kalman (exact)": grid_posterior(exact, log_prior, grid),
-        "particle filter": grid_posterior(estimate, log_prior, grid),
-    }
+    z = np.linspace(np.log(0.005), np.log(2.0), 500)
+    q = np.exp(z)
+    log_p = linear_reference(problem, z) - z  # the density of Q, not of log Q
+    exact = np.exp(log_p - log_p.max())
+    exact /= np.trapezoid(exact, q)
+    mean = np.trapezoid(q * exact, q)
+    sd = np.sqrt(np.trapezoid((q - mean) ** 2 * exact, q))
+    draws = result.draws["Q"]
+
     print(f"{'posterior of Q (truth 0.1)':28}{'mean':>8}{'sd':>8}")
-    for name, density in posteriors.items():
-        mean = np.trapezoid(grid * density, grid)
-        sd = np.sqrt(np.trapezoid((grid - mean) ** 2 * density, grid))
-        print(f"{name:28}{mean:8.4f}{sd:8.4f}")
-
-    smoothed = kalman_smoother(model, {}, series)
-    mean, sd = smoothed.means[:, 0], np.sqrt(smoothed.covariances[:, 0, 0])
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.4), layout="constrained")
-    t = np.arange(1, len(series) + 1)
-    left.plot(t, series, ".", color="0.6", label="observed")
-    left.plot(t, states, color="k", lw=0.8, label="state")
-    left.fill_between(t, mean - 2 * sd, mean + 2 * sd, alpha=0.3, label="smoothed, 95 %")
-    left.set(xlabel="t")
-    left.legend(frameon=False)
-    for name, density in posteriors.items():
-        right.plot(grid, density, label=name)
-    right.axvline(0.1, color="0.6", ls=":", label="truth")
-    right.set(xlabel="Q", ylabel="posterior density")
-    right.legend(frameon=False)
+    print(f"{'Kalman, exact':28}{mean:8.4f}{sd:8.4f}")
+    print(f"{'T-SNL, 100 simulations':28}{draws.mean():8.4f}{draws.std():8.4f}")
+    print(f"{result.status}; {result.cost:,} calls of the dynamics, {seconds:.0f} s")
     OUT.mkdir(exist_ok=True)
-    figure.savefig(OUT / "demo.png", dpi=120)
+    posterior_figure(result, {"Q": (q, exact)}).savefig(OUT / "demo.png", dpi=120)
     print(f"Picture: {OUT / 'demo.png'}")
 
 

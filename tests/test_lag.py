@@ -22,8 +22,7 @@ def test_norms_are_the_sums_from_l_plus_1_to_t(length, d_y, seed):
         total = np.zeros((d_y, d_y))
         for t in range(lag + 1, length + 1):  # t counts from 1
             total += np.outer(y[t - lag - 1] - mean, y[t - 1] - mean)
-        norms.append(np.sqrt((total / (length - lag)) ** 2).item() if d_y == 1 else
-                     np.sqrt(((total / (length - lag)) ** 2).sum()))
+        norms.append(np.sqrt(((total / (length - lag)) ** 2).sum()))
     np.testing.assert_allclose(acf_norms(y, 2), np.array(norms) / norms[0], rtol=1e-9)
 
 

@@ -50,7 +50,7 @@ def test_c2st_finds_the_best_accuracy(delta):
 
 def test_c2st_does_not_mind_the_scale():
     rng = np.random.default_rng(1)
-    p, q = rng.normal(size=(1000, 2)), rng.normal(size=(1000, 2)) + [1.0, 0.0]
+    p, q = rng.normal(size=(1000, 2)), rng.normal(size=(1000, 2)) + np.array([1.0, 0.0])
     scale = np.array([1e6, 1e-6])
     assert abs(c2st(p, q, num_steps=200) - c2st(p * scale, q * scale, num_steps=200)) < 0.02
 

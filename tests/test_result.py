@@ -14,12 +14,14 @@ from tsnl import MCMC, TSNL, Training, codec
 from tsnl.density import MAF, Mixture, Spline
 from tsnl.models import LinearGaussian, LotkaVolterra, StochasticVolatility
 
-PRIOR = tsnl.Prior({("Q", "R"): dist.MultivariateNormal(np.zeros(2), 0.2 * np.eye(2))}, A=dist.Beta(9.0, 1.0))
+PRIOR = tsnl.Prior(
+    {("Q", "R"): dist.MultivariateNormal(np.zeros(2), 0.2 * np.eye(2))}, A=dist.Beta(9.0, 1.0)
+)
 METHOD = TSNL(
     rounds=1,
     simulations=8,
-    density=Mixture(num_components=2, width=4, depth=1, num_bent=2),
-    training=Training(num_members=2, num_steps=20),
+    density=Mixture(num_components=2, width=2, depth=1),
+    training=Training(num_members=2, min_steps=20, max_steps=20),
     sampler=MCMC(num_chains=4, num_warmup=80, num_draws=50, max_extensions=0),
 )
 FILES = ("result.json", "draws.npz", "kernel.safetensors")
@@ -44,8 +46,8 @@ class OwnPrior(dist.Normal):
 
 @pytest.fixture(scope="module")
 def result():
-    prior = tsnl.Prior(A=dist.Beta(9.0, 1.0), Q=dist.LogNormal(-1.0, np.array([0.5, 0.5])))
-    model = LinearGaussian(Q=[0.1, 0.1])
+    prior = tsnl.Prior(A=dist.Uniform(0.0, 1.0), Q=dist.LogNormal(-1.0, np.array([0.5, 0.5])))
+    model = LinearGaussian(Q=[0.1, 0.1], H=[[1.0, 0.5]])
     return tsnl.infer(model, prior, model.simulate(seed=1, length=15), METHOD, seed=3)
 
 
@@ -72,7 +74,7 @@ def test_arviz_groups(result):
     assert {"posterior", "sample_stats", "observed_data"} <= set(tree.children)
     np.testing.assert_array_equal(tree["posterior"]["Q"], result.draws["Q"])
     np.testing.assert_array_equal(tree["sample_stats"]["lp"], result.log_density)
-    assert tree["observed_data"]["y"].shape == (15, 2)
+    assert tree["observed_data"]["y"].shape == (15, 1)
 
 
 def test_round_trip_to_the_bit(result, folder):
@@ -105,7 +107,9 @@ def edit(folder, **changes):
 @pytest.mark.parametrize("part", ["model", "prior"])
 def test_what_could_not_be_saved_must_be_given(result, folder, part):
     edit(folder, **{part: None})
-    with pytest.raises(ValueError, match=rf"its {part} could not be saved; give it, as in load\(path, {part}="):
+    with pytest.raises(
+        ValueError, match=rf"its {part} could not be saved; give it, as in load\(path, {part}="
+    ):
         tsnl.load(folder)
     given = getattr(result.problem, part)
     assert getattr(tsnl.load(folder, **{part: given}).problem, part) is given
@@ -126,7 +130,10 @@ def test_own_models_and_priors_have_no_plain_form():
         ({"method": {"class": "TSNL", "fields": {"rounds": 0}}}, "rounds is 0"),
         ({"method": {"class": "TSNL", "fields": {"nothing": 1}}}, "nothing"),
         ({"method": None}, "no readable run"),
-        ({"prior": [{"names": ["A"], "distribution": "Distribution.x", "arguments": {}}]}, "unknown dist"),
+        (
+            {"prior": [{"names": ["A"], "distribution": "Distribution.x", "arguments": {}}]},
+            "unknown dist",
+        ),
         ({"prior": [{"names": ["A"], "distribution": "Beta", "arguments": {"x": 1.0}}]}, "unknown arg"),
         ({"past": [2]}, "no readable run"),
         ({"past": [5, [0.5]]}, "do not fit"),
@@ -234,8 +241,10 @@ DISTRIBUTIONS = {
     "joint": PRIOR,
     "scalar": tsnl.Prior(x=dist.LogNormal(-1.2, 1.0), y=dist.Uniform(-1.0, 3.0)),
     "real": tsnl.Prior(x=dist.StudentT(4.0, 1.0, 2.0), y=dist.HalfCauchy(1.0)),
-    "positive": tsnl.Prior(x=dist.Gamma(2.0, 3.0), y=dist.InverseGamma(3.0, 1.0), z=dist.HalfNormal(2.0)),
-    "batch": tsnl.Prior(x=dist.Normal(np.zeros((2, 2)), 1.0), y=dist.Exponential(2.0)),
+    "positive": tsnl.Prior(
+        x=dist.Gamma(2.0, 3.0), y=dist.InverseGamma(3.0, 1.0), z=dist.HalfNormal(2.0)
+    ),
+    "batch": tsnl.Prior(x=dist.Normal(np.zeros((2, 2)), 1.0), y=dist.HalfNormal(2.0)),
     "simplex": tsnl.Prior(x=dist.Dirichlet(np.array([1.0, 2.0, 3.0]))),
     "correlation": tsnl.Prior(x=dist.LKJ(3, 1.5)),
     "covariance": tsnl.Prior(x=dist.Wishart(5.0, np.array([[1.0, 0.3], [0.3, 2.0]]))),

@@ -155,9 +155,7 @@ def test_together_the_members_learn_from_all():
     assert train.any(0).all()
 
 
-@given(
-    length=st.integers(10, 40), lag=st.integers(1, 3), fraction=st.floats(0.1, 0.4)
-)
+@given(length=st.integers(10, 40), lag=st.integers(1, 3), fraction=st.floats(0.1, 0.4))
 def test_a_single_series_loses_its_last_block_and_a_gap(length, lag, fraction):
     targets = np.zeros((3, length), bool)
     targets[1] = True
@@ -175,3 +173,13 @@ def test_nothing_to_hold_out():
     train, held = split(np.random.default_rng(0), targets, 3, 0.0, lag=1)
     np.testing.assert_array_equal(train, np.repeat(targets[None], 3, 0))
     np.testing.assert_array_equal(held, train)
+
+
+@given(
+    n=st.integers(1, 3), length=st.integers(2, 6), lag=st.integers(1, 9), fraction=st.floats(0.01, 0.5)
+)
+def test_there_is_always_something_to_learn_from(n, length, lag, fraction):
+    train, held = split(np.random.default_rng(0), np.ones((n, length), bool), 3, fraction, lag)
+    assert train.any((1, 2)).all()
+    assert held.any((1, 2)).all()
+    assert not (train & held).any()

@@ -70,21 +70,25 @@ def decode(value: Any) -> Any:
 def _encode_distribution(value: dist.Distribution) -> dict[str, Any]:
     """Class and constructor arguments, read back from the attributes of the same name."""
     name = type(value).__name__
-    if getattr(dist, name, None) is not type(value) or isinstance(value, dist.TransformedDistribution):
-        known = name in ("LogNormal", "Independent", "HalfNormal", "HalfCauchy", "InverseGamma")
-        if not known:
-            raise NotSavable(f"The distribution {name} has no plain form to save.")
+    if getattr(dist, name, None) is not type(value) or name == "TransformedDistribution":
+        raise NotSavable(f"The distribution {name} has no plain form to save.")
     arguments = {}
     for argument in inspect.signature(type(value).__init__).parameters:
         if argument in ("self", "validate_args"):
             continue
-        if hasattr(value, argument) and not callable(getattr(value, argument)):
-            arguments[argument] = encode(getattr(value, argument))
+        attribute = getattr(value, argument, None)
+        if attribute is not None and (isinstance(attribute, dist.Distribution) or not callable(attribute)):
+            arguments[argument] = encode(attribute)
     if name == "MultivariateNormal":
         arguments = {k: encode(getattr(value, k)) for k in ("loc", "scale_tril")}
     if name in ("Wishart", "InverseWishart"):
         arguments = {k: encode(getattr(value, k)) for k in ("concentration", "scale_tril")}
-    return {"distribution": name, "arguments": arguments}
+    encoded = {"distribution": name, "arguments": arguments}
+    try:
+        _decode_distribution(encoded)
+    except Exception as error:
+        raise NotSavable(f"The distribution {name} has no plain form to save: {error}") from error
+    return encoded
 
 
 def _decode_distribution(value: dict[str, Any]) -> dist.Distribution:

@@ -148,7 +148,7 @@ def load(path: str | Path, *, model: Any = None, prior: Prior | None = None) -> 
         if facts["format"] > FORMAT:
             raise ValueError(f"format {facts['format']}, newer than {FORMAT}: update tsnl")
         return _read(folder, facts, model, prior)
-    except (OSError, KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except Exception as error:  # whatever is wrong with a file, the user reads which folder it was
         raise ValueError(f"{folder} is no readable run of tsnl: {error}") from error
 
 
@@ -161,7 +161,7 @@ def _read(folder: Path, facts: dict[str, Any], model: Any, prior: Prior | None) 
     model = codec.decode(facts["model"]) if model is None else model
     prior = codec.decode_prior(facts["prior"]) if prior is None else prior
     method = codec.decode(facts["method"])
-    with np.load(folder / "draws.npz", allow_pickle=False) as stored:
+    with (folder / "draws.npz").open("rb") as file, np.load(file, allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
     problem = Problem(model, prior, arrays["series"])
     past = Past(int(facts["past"][0]), tuple(facts["past"][1]))

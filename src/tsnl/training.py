@@ -7,7 +7,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from tsnl.density.base import Density
@@ -22,7 +21,9 @@ class Training:
 
     Attributes:
         num_members: size of the ensemble, trained side by side; densities are averaged.
-        num_steps: most steps of Adam; the step size decays to nothing over them (cosine).
+        num_epochs: how often each window is seen, which with the limits below gives the number of steps
+            of Adam; the step size decays to nothing over them (cosine).
+        min_steps, max_steps: limits of the number of steps.
         batch_size: windows in a step.
         learning_rate: the largest step size.
         averaging: decay of the moving average of the weights, which is what is kept.
@@ -34,7 +35,9 @@ class Training:
     """
 
     num_members: int = 5
-    num_steps: int = 400
+    num_epochs: float = 20.0
+    min_steps: int = 300
+    max_steps: int = 2000
     batch_size: int = 256
     learning_rate: float = 1e-2
     averaging: float = 0.98
@@ -45,9 +48,13 @@ class Training:
     patience: int = 4
 
     def __post_init__(self) -> None:
-        for name in ("num_members", "num_steps", "batch_size", "check_every", "patience"):
+        for name in ("num_members", "min_steps", "batch_size", "check_every", "patience"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, expected at least 1.")
+        if not 0 < self.min_steps <= self.max_steps:
+            raise ValueError(
+                f"min_steps is {self.min_steps} and max_steps {self.max_steps}: expected 0 < min <= max."
+            )
         if not 0 <= self.held_out < 1:
             raise ValueError(f"held_out is {self.held_out}, expected a share between 0 and 1.")
         if not self.learning_rate > 0:
@@ -107,7 +114,7 @@ def train(
     rate = options.learning_rate
     for retry in range(RETRIES + 1):
         fitted, history, losses = _train(
-            key, members, windows, theta, jnp.asarray(use), jnp.asarray(held), rate, options
+            key, members, windows, theta, jnp.asarray(use), jnp.asarray(held), jnp.asarray(rate), options
         )
         losses = np.asarray(losses)
         if np.isfinite(losses).all():
@@ -129,10 +136,13 @@ def _train(
     theta: Float[Array, "N size"],
     use: Bool[Array, "M N T"],
     held: Bool[Array, "M N T"],
-    rate: Float[Array, ""] | float,
+    rate: Float[Array, ""],
     options: Training,
 ) -> tuple[Density, Float[Array, "looks M"], Float[Array, " M"]]:
-    num_looks = -(-options.num_steps // options.check_every)
+    import optax  # slow to import
+
+    max_looks = -(-options.max_steps // options.check_every)
+    num_looks = _num_looks(jnp.max(jnp.sum(use, axis=(1, 2))), options)
     total = num_looks * options.check_every
     weights, rest = eqx.partition(members, eqx.is_inexact_array)
     fixed, static = eqx.partition(rest, eqx.is_array)  # masks and permutations have a member axis too
@@ -195,9 +205,16 @@ def _train(
         )
         return state, n + 1, history.at[n].set(values)
 
-    history = jnp.full((num_looks, num_members), jnp.nan)
+    history = jnp.full((max_looks, num_members), jnp.nan)
     state, _, history = jax.lax.while_loop(more, advance, (state, jnp.zeros((), jnp.int32), history))
     return eqx.combine(state.best, fixed, static), history, state.best_loss
+
+
+def _num_looks(num_windows: Int[Array, ""], options: Training) -> Int[Array, ""]:
+    """How often to look: a value, not a shape, so that more data do not compile anew."""
+    steps = options.num_epochs * num_windows / options.batch_size
+    steps = jnp.clip(steps, options.min_steps, options.max_steps)
+    return jnp.ceil(steps / options.check_every).astype(jnp.int32)
 
 
 def _schedule(share: Array) -> Array:

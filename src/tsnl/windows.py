@@ -149,9 +149,9 @@ def split(
         times = np.flatnonzero(targets[live[0]])
         first = times[int(len(times) * (1 - fraction))]
         held[:, live[0], first:] = targets[live[0], first:]
-        train[:, live[0], max(first - lag, 0) :] = False
+        train[:, live[0], max(first - lag, min(first, 1)) :] = False
         return train, held
-    count = max(1, round(fraction * len(live)))
+    count = min(max(1, round(fraction * len(live))), len(live) - 1)
     for member in range(num_members):
         chosen = np.roll(live, -member * count)[:count]
         held[member, chosen] = targets[chosen]

@@ -10,7 +10,7 @@ from tsnl.density.ridge import ridge_start
 from tsnl.windows import Context, Past, Windows
 
 PAST = Past(2, (0.5,))
-SINGLE = Mixture(num_components=1, width=0, num_bent=0)
+SINGLE = Mixture(num_components=1, width=0)
 
 
 def autoregressions(n=200, length=60):
@@ -96,7 +96,7 @@ def leaves_of(density):
 
 
 def test_the_penalty_is_zero_only_at_the_priors_mean():
-    density = Mixture(width=3, depth=2, num_bent=2).make(jax.random.key(0), 2, PAST, 2)
+    density = Mixture(width=3, depth=2).make(jax.random.key(0), 2, PAST, 2)
     arrays, static = eqx.partition(density, eqx.is_inexact_array)
     leaves, tree = jax.tree.flatten(jax.tree.map(jnp.zeros_like, arrays))
     penalty = jax.jit(lambda x: eqx.combine(jax.tree.unflatten(tree, x), static).penalty())
@@ -136,7 +136,6 @@ def test_an_ensemble_starts_at_the_ridge():
         ({"num_components": 0}, "components and depth must be at least 1"),
         ({"depth": 0}, "components and depth must be at least 1"),
         ({"width": -1}, "the rest at least 0"),
-        ({"num_bent": -1}, "the rest at least 0"),
         ({"fading": 0.0}, r"fading is 0.0, expected a number in \(0, 1\]"),
         ({"fading": 1.5}, "fading is 1.5"),
     ],

@@ -24,9 +24,7 @@ class Gaussian(eqx.Module):
         return -0.5 * (z - self.mean) @ self.precision @ (z - self.mean)
 
 
-GAUSSIAN = Gaussian(
-    jnp.asarray(MEAN, dtype=float), jnp.asarray(np.linalg.inv(COVARIANCE), dtype=float)
-)
+GAUSSIAN = Gaussian(jnp.asarray(MEAN, dtype=float), jnp.asarray(np.linalg.inv(COVARIANCE), dtype=float))
 
 
 def skewed(z):
@@ -56,7 +54,9 @@ def test_mean_and_covariance_of_a_gaussian(kernel):
     assert (abs(products.mean((0, 1)) - COVARIANCE[i, j]) < 4.5 * error_of_mean(products)).all()
     assert found.healthy
     assert found.num_restarted == 0
-    np.testing.assert_allclose(found.log_density[0, :3], [GAUSSIAN(v) for v in found.z[0, :3]], rtol=1e-3)
+    np.testing.assert_allclose(
+        found.log_density[0, :3], [GAUSSIAN(v) for v in found.z[0, :3]], rtol=1e-3
+    )
 
 
 @ALL

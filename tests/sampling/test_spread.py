@@ -5,9 +5,7 @@ from hypothesis import strategies as st
 from tsnl.sampling.spread import spread
 
 
-@given(
-    m=st.integers(1, 60), n=st.integers(1, 80), size=st.integers(1, 3), seed=st.integers(0, 99)
-)
+@given(m=st.integers(1, 60), n=st.integers(1, 80), size=st.integers(1, 3), seed=st.integers(0, 99))
 def test_distinct_points_of_the_cloud(m, n, size, seed):
     points = np.random.default_rng(seed).normal(size=(m, size))
     found = spread(np.random.default_rng(seed), points, n)

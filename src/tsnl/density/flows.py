@@ -7,9 +7,6 @@ from typing import Any, Literal
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from flowjax.bijections import RationalQuadraticSpline
-from flowjax.distributions import AbstractDistribution, Normal
-from flowjax.flows import masked_autoregressive_flow
 from jaxtyping import Array, Bool, Float, Key
 
 from tsnl.density.base import Density, flatten, num_inputs
@@ -21,7 +18,7 @@ ACTIVATIONS: dict[str, Callable] = {"relu": jax.nn.relu, "tanh": jnp.tanh, "silu
 class Flow(Density):
     """A flow of y that sees context and parameters as one vector."""
 
-    flow: AbstractDistribution
+    flow: Any  # a flowjax distribution
 
     def log_prob(
         self, y: Float[Array, " d_y"], context: Context, theta: Float[Array, " size"]
@@ -93,14 +90,19 @@ class Spline(_FreshStart):
 
     def make(self, key: Key[Array, ""], d_y: int, past: Past, size: int) -> Flow:
         """A fresh flow."""
+        from flowjax.bijections import RationalQuadraticSpline
+
         spline = RationalQuadraticSpline(knots=self.num_knots, interval=self.interval)
         return Flow(autoregressive(key, self, d_y, num_inputs(d_y, past, size), spline))
 
 
 def autoregressive(
     key: Key[Array, ""], options: MAF | Spline, d_y: int, inputs: int, transformer: Any = None
-) -> AbstractDistribution:
+) -> Any:
     """A flow of d_y dimensions on `inputs` conditioning values."""
+    from flowjax.distributions import Normal  # imported where it is used: `import tsnl` stays light
+    from flowjax.flows import masked_autoregressive_flow
+
     return masked_autoregressive_flow(
         key,
         base_dist=Normal(jnp.zeros(d_y)),

@@ -12,9 +12,9 @@ Component j of y, given the context c, the parameters \(\theta\) and the compone
 3. What is left has a mixture of K Gaussians, whose weights, means and scales a small network moves away
    from a common shape, starting at zero.
 
-All weights have a Gaussian prior that fades with the lag and is narrow for what is seldom needed, so
-that a few hundred windows are enough to start with and many are still used. The weights of step 1 start
-at their ridge regression.
+The weights have a prior that fades with the lag and pulls whole groups of them to zero unless the data ask
+for them (see `weight_prior`), so that a few hundred windows are enough to start with and many are still
+used. The weights of step 1 start at their ridge regression.
 """
 
 from dataclasses import dataclass
@@ -40,19 +40,17 @@ class Mixture:
     Attributes:
         num_components: Gaussians in the mixture.
         width, depth: of the network that shapes the mixture; width 0 leaves it out.
-        num_bent: bent functions of theta beside its linear and quadratic terms.
         fading: prior sd of a lag's weight over that of the lag before it.
     """
 
     num_components: int = 4
     width: int = 16
     depth: int = 2
-    num_bent: int = 8
     fading: float = 0.8
 
     def __post_init__(self) -> None:
-        if self.num_components < 1 or self.depth < 1 or self.width < 0 or self.num_bent < 0:
-            raise ValueError(f"{self}: components and depth must be at least 1, the rest at least 0.")
+        if self.num_components < 1 or self.depth < 1 or self.width < 0:
+            raise ValueError(f"{self}: components and depth must be at least 1, width at least 0.")
         if not 0 < self.fading <= 1:
             raise ValueError(f"fading is {self.fading}, expected a number in (0, 1].")
 
@@ -148,9 +146,9 @@ class MixtureDensity(Density):
 
 def _fresh(key: Key[Array, ""], options: Mixture, past: Past, d_y: int, size: int, j: int) -> Part:
     """Weights at their start: regressions at zero, the network random with a small last layer."""
-    keys = jax.random.split(key, options.depth + 3)
+    keys = jax.random.split(key, options.depth + 1)
     num_features = 2 * past.lag * d_y + past.num_far(d_y)
-    p1, p2, h = 1 + size, 1 + size + comb(size + 1, 2), options.num_bent
+    p1, p2 = 1 + size, 1 + size + comb(size + 1, 2)
     k = options.num_components
     sizes = [num_features + j + size, *[options.width] * options.depth]
     pairs = zip(sizes[:-1], sizes[1:], strict=True) if options.width else ()
@@ -159,16 +157,10 @@ def _fresh(key: Key[Array, ""], options: Mixture, past: Past, d_y: int, size: in
     ]
     widths = jnp.where(jnp.arange(k) % 2, 0.2, -0.2)
     return Part(
-        bent_weight=0.7 * jax.random.normal(keys[-3], (size, h)),
-        bent_bias=0.7 * jax.random.normal(keys[-2], (h,)),
         mean=jnp.zeros((p1, num_features)),
-        mean_bent=jnp.zeros((h, num_features)),
         scale=jnp.zeros((p1, num_features)),
-        scale_bent=jnp.zeros((h, num_features)),
         offset=jnp.zeros((p2, 2)),
-        offset_bent=jnp.zeros((h, 2)),
         couple=jnp.zeros((p2, j)),
-        couple_bent=jnp.zeros((h, j)),
         curve=jnp.zeros((p2, 2 * j, 2)),
         shape=jnp.concatenate([jnp.zeros(k), jnp.linspace(-0.2, 0.2, k), widths]),
         layers=layers,

@@ -11,16 +11,10 @@ from tsnl.windows import Context
 class Part(eqx.Module):
     """The weights of one component of y; P1 = 1 + size, P2 = P1 + size (size + 1) / 2."""
 
-    bent_weight: Float[Array, "size H"]
-    bent_bias: Float[Array, " H"]
     mean: Float[Array, "P1 F"]
-    mean_bent: Float[Array, "H F"]
     scale: Float[Array, "P1 F"]
-    scale_bent: Float[Array, "H F"]
     offset: Float[Array, "P2 2"]
-    offset_bent: Float[Array, "H 2"]
     couple: Float[Array, "P2 before"]
-    couple_bent: Float[Array, "H before"]
     curve: Float[Array, "P2 twice 2"]
     shape: Float[Array, " heads"]
     layers: list[tuple[Array, Array]]
@@ -62,11 +56,10 @@ def bases(theta: Float[Array, " size"]) -> tuple[Float[Array, " P1"], Float[Arra
 def regression(part: Part, c: Float[Array, " F"], theta: Float[Array, " size"]) -> Regression:
     """Step 1 of the module's text, and the coefficients of step 2."""
     linear, quadratic = bases(theta)
-    bent = jnp.tanh(soft(theta, 4.0) @ part.bent_weight + part.bent_bias)
-    offset = quadratic @ part.offset + bent @ part.offset_bent
-    mean = (linear @ part.mean + bent @ part.mean_bent) @ c + offset[0]
-    log_scale = (linear @ part.scale + bent @ part.scale_bent) @ soft(c, 4.0) + offset[1]
-    couple = jnp.sinh(soft(quadratic @ part.couple + bent @ part.couple_bent, 4.0))
+    offset = quadratic @ part.offset
+    mean = linear @ part.mean @ c + offset[0]
+    log_scale = linear @ part.scale @ soft(c, 4.0) + offset[1]
+    couple = jnp.sinh(soft(quadratic @ part.couple, 4.0))
     curve = jnp.tensordot(quadratic, part.curve, axes=1)
     return Regression(mean, soft(log_scale, 8.0), couple, curve)
 

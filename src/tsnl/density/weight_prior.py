@@ -1,6 +1,8 @@
-r"""The Gaussian prior of a component's weights: a guess of how much of each kind is needed.
+r"""The prior of a component's weights: what lets a kernel of several hundred learn from twenty series.
 
-In standardised units. It is what lets a kernel of several hundred weights learn from twenty series.
+In standardised units. Each weight has a prior sd, a guess of how large it may have to be. Weights of one
+kind (those of the near lags, say, or their change with one parameter) form a group, whose common scale is
+unknown: see `_shrink`.
 """
 
 import jax.numpy as jnp
@@ -14,8 +16,7 @@ from tsnl.windows import Past
 LAG, ABSENT, FAR = 1.0, 0.3, 0.5  # of the mean's weights at theta's centre
 LAG_SCALE, ABSENT_SCALE, FAR_SCALE = 0.05, 1.0, 0.3  # of the log-scale's
 SLOPE = 0.3  # of a weight's change with theta, over the weight's own
-BENT = 0.1  # the same for bent functions of theta
-OFFSET, OFFSET_SLOPE, OFFSET_SQUARE, OFFSET_BENT = 3.0, 1.0, 0.3, 0.1
+OFFSET, OFFSET_SLOPE, OFFSET_SQUARE = 3.0, 1.0, 0.3  # of offsets: constant, linear, products
 CURVE = 1 / 3
 OUT, HIDDEN = 0.5, 1.5
 TYPICAL = 0.05  # size of a group that is not needed, over the sds above
@@ -42,33 +43,24 @@ def slope_sd(size: int) -> tuple[Float[Array, "P1 1"], Float[Array, "P2 1"]]:
 
 
 def minus_log_prior(part: Part, past: Past, fading: float) -> Float[Array, ""]:
-    """Gaussian for what every kernel needs, shrinking for what depends on theta; see the module."""
-    size, num_features = part.bent_weight.shape[0], part.mean.shape[1]
+    """Gaussian for what every kernel needs, shrinking for the groups that it may do without."""
+    size, num_features = part.mean.shape[0] - 1, part.mean.shape[1]
     mean_sd, scale_sd = feature_sd(past, num_features, fading)
     _, quadratic = slope_sd(size)
-    kinds = _kinds(past, num_features)
-    total = jnp.zeros(())
-    for constant, bent, sd in (
-        (part.mean, part.mean_bent, mean_sd),
-        (part.scale, part.scale_bent, scale_sd),
-    ):
-        total += _gauss(constant[0], sd)
-        for kind in kinds:
-            slopes = constant[1:, kind] / (SLOPE * sd[kind])
-            total += sum((_shrink(row) for row in slopes), jnp.zeros(()))
-            total += _shrink(bent[:, kind] / (BENT * sd[kind]))
-    for offsets, bent in ((part.offset, part.offset_bent), (part.couple, part.couple_bent)):
+    total = _gauss(part.shape, 1.0) + _gauss(part.out, OUT)
+    for weights, sd in ((part.mean, mean_sd), (part.scale, scale_sd)):
+        for kind in _kinds(past, num_features):
+            total += _shrink(weights[0, kind] / sd[kind])
+            total += sum((_shrink(row) for row in weights[1:, kind] / (SLOPE * sd[kind])), 0.0)
+    for offsets in (part.offset, part.couple):
         total += _gauss(offsets[: 1 + size], quadratic[: 1 + size])
-        total += _shrink(offsets[1 + size :] / OFFSET_SQUARE) + _shrink(bent / OFFSET_BENT)
+        total += _shrink(offsets[1 + size :] / OFFSET_SQUARE)
     total += _gauss(part.curve[0], CURVE * OFFSET) + _shrink(part.curve[1:] / CURVE)
-    total += _gauss(part.bent_weight, 1.0) + _gauss(part.bent_bias, 1.0)
-    total += _gauss(part.shape, 1.0) + _gauss(part.out, OUT)
     for i, (weight, _) in enumerate(part.layers):
         sd = jnp.full((weight.shape[0], 1), HIDDEN / np.sqrt(weight.shape[1]))
         if i == 0:
             sd = sd.at[:num_features, 0].multiply(jnp.maximum(mean_sd, scale_sd))
-            rows = weight[-size:] / sd[-size:]
-            total += sum((_shrink(row) for row in rows), jnp.zeros(()))
+            total += sum((_shrink(row) for row in weight[-size:] / sd[-size:]), 0.0)
             weight, sd = weight[:-size], sd[:-size]
         total += _gauss(weight, sd)
     return total
@@ -90,5 +82,6 @@ def _shrink(w: Array) -> Float[Array, ""]:
 def _kinds(past: Past, num_features: int) -> list[slice]:
     """The groups of features: lags, absences, levels and sizes of the far past."""
     d_y = num_features // (2 * past.lag + 2 * len(past.decays))
-    edges = [0, past.lag * d_y, 2 * past.lag * d_y, num_features]
+    near, far = past.lag * d_y, len(past.decays) * d_y
+    edges = [0, near, 2 * near, 2 * near + far, num_features]
     return [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True) if b > a]

@@ -30,6 +30,7 @@ class Plan:
 
     rounds: int
     simulations: int
+    widen: float
     lag: Lag
     decays: tuple[float, ...]
     family: Family

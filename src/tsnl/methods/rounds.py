@@ -49,7 +49,7 @@ def run_rounds(key: Key[Array, ""], problem: Problem, plan: Plan, progress: Prog
         clock = [time.perf_counter()]
         keys = jax.random.split(jax.random.fold_in(key_rounds, round_), 3)
         progress.phase(round_, "simulate")
-        z = propose(keys[0], rng, problem, draws, plan.simulations)
+        z = propose(keys[0], rng, problem, draws, plan.simulations, plan.widen)
         add_simulations(key_simulate, problem, simulated, z, round_)
         if scaling is None:
             first = simulated.series[: simulated.count]

@@ -52,14 +52,25 @@ class Simulated:
 
 
 def propose(
-    key: Key[Array, ""], rng: np.random.Generator, problem: Problem, draws: Draws | None, n: int
+    key: Key[Array, ""],
+    rng: np.random.Generator,
+    problem: Problem,
+    draws: Draws | None,
+    n: int,
+    widen: float,
 ) -> Float[np.ndarray, "n size"]:
-    """Parameters to simulate: from the prior at first, from the last posterior after, evenly spread."""
-    if draws is None:
-        theta = problem.prior.sample(key, CANDIDATES * n)
-        cloud = np.asarray(jax.vmap(problem.prior.unconstrain)(theta))
-    else:
+    """Parameters to simulate: from the prior at first, around the last posterior after, evenly spread.
+
+    The posterior's draws are stretched about their mean by `widen`, in no direction beyond the prior's
+    own spread: how the density changes with theta is better seen from further apart.
+    """
+    theta = problem.prior.sample(key, CANDIDATES * n)
+    cloud = np.asarray(jax.vmap(problem.prior.unconstrain)(theta))
+    if draws is not None:
+        limit = cloud.std(axis=0)
         cloud = draws.z.reshape(-1, draws.z.shape[-1])
+        stretch = np.clip(limit / (cloud.std(axis=0) + 1e-12), 1.0, widen)
+        cloud = cloud.mean(axis=0) + stretch * (cloud - cloud.mean(axis=0))
     return spread(rng, cloud, n)
 
 

@@ -28,6 +28,8 @@ class TSNL:
         rounds: how often to simulate, learn and sample; the first round draws from the prior, each
             further one from the posterior before it.
         simulations: series simulated in each round.
+        widen: how much wider than the last posterior to simulate, never wider than the prior; 1 is the
+            paper's choice, more shows better how the density changes with theta.
         lag: L, the rows before y_t that the kernel sees one by one; or the rule that finds it from the
             first round's simulations: "acf", "validation", "aic" or "bic" (see `tsnl.lag`).
         decays: decay rates of the summaries of the far past that it sees beside them; () for none.
@@ -43,6 +45,7 @@ class TSNL:
 
     rounds: int = 5
     simulations: int = 20
+    widen: float = 3.0
     lag: Lag = 2
     decays: tuple[float, ...] = (0.5, 0.8, 0.95)
     density: Family = Mixture()
@@ -57,6 +60,8 @@ class TSNL:
         for name in ("rounds", "simulations"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, expected at least 1.")
+        if not self.widen >= 1:
+            raise ValueError(f"widen is {self.widen}, expected at least 1.")
         for name, allowed in (
             ("strategy", ("all", "last", "best")),
             ("transform", TRANSFORMS),
@@ -93,6 +98,7 @@ class TSNL:
         return Plan(
             rounds=self.rounds,
             simulations=self.simulations,
+            widen=self.widen,
             lag=self.lag,
             decays=tuple(self.decays),
             family=self.density,

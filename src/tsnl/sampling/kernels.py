@@ -6,7 +6,6 @@ Tuning is common to all: a mean and a Cholesky factor that describe the target, 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import blackjax
 import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import solve_triangular
@@ -34,6 +33,8 @@ class State(NamedTuple):
 def random_walk(key: Key[Array, ""], state: State, log_density: LogDensity, tuning: Tuning) -> State:
     r"""Random-walk Metropolis: z' = z + \epsilon L e, e ~ N(0, I)."""
 
+    import blackjax  # here and below: slow to import
+
     def move(key: Key[Array, ""], z: Array) -> Array:
         return tuning.step_size * (tuning.factor @ jax.random.normal(key, z.shape))
 
@@ -51,6 +52,8 @@ def elliptical_slice(
     The target is N(m, S) times p(z) / N(z | m, S): what the Gaussian misses, the likelihood makes good.
     """
 
+    import blackjax
+
     def log_ratio(z: Array) -> Array:
         white = solve_triangular(tuning.factor, z - tuning.mean, lower=True)
         return _finite(log_density)(z) + 0.5 * jnp.sum(white**2)
@@ -63,6 +66,8 @@ def elliptical_slice(
 
 def nuts(key: Key[Array, ""], state: State, log_density: LogDensity, tuning: Tuning) -> State:
     """The no-U-turn sampler with a dense mass matrix."""
+    import blackjax
+
     covariance = tuning.factor @ tuning.factor.T
     kernel = blackjax.nuts(
         _finite(log_density), tuning.step_size, inverse_mass_matrix=covariance, max_num_doublings=7

@@ -1,0 +1,53 @@
+"""Which Markov kernel gives the most effective draws in a second, on the three problems.
+
+    python benchmarks/samplers.py
+
+One kernel of each problem is trained once; then each sampler draws from the same posterior, compiled
+before it is timed. Writes samplers.json: effective draws (of the worst coordinate) in a second.
+"""
+
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import jax
+import numpy as np
+
+import tsnl
+from accuracy import RUNS
+from tsnl.posterior import sample_posterior
+from tsnl.sampling.kernels import KERNELS
+
+HERE = Path(__file__).parent
+
+
+def main():
+    """Train once for each problem, sample with each kernel."""
+    found = {}
+    for name in ("linear-100", "volatility-200", "predator-prey-500"):
+        setting, method = RUNS[name]
+        method = replace(method, rounds=2, sampler=replace(method.sampler, max_extensions=0))
+        problem = setting.observe(0)
+        result = tsnl.infer(problem.model, problem.prior, problem.series, method, seed=0)
+        points = np.asarray(
+            jax.vmap(jax.vmap(problem.prior.unconstrain))(result.draws)
+        ).reshape(-1, problem.prior.size)[::20]
+        found[name] = {}
+        for kernel in KERNELS:
+            options = tsnl.MCMC(kernel=kernel, max_extensions=0)
+            sample_posterior(jax.random.key(0), result.posterior, points, options)
+            start = time.perf_counter()
+            draws = sample_posterior(jax.random.key(1), result.posterior, points, options)
+            seconds = time.perf_counter() - start
+            found[name][kernel] = {
+                "effective_per_second": draws.effective / seconds,
+                "r_hat": draws.r_hat,
+                "seconds": seconds,
+            }
+            print(name, kernel, found[name][kernel], flush=True)
+    (HERE / "samplers.json").write_text(json.dumps(found, indent=2, default=float) + "\n")
+
+
+if __name__ == "__main__":
+    main()
