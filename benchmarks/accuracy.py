@@ -41,7 +41,17 @@ TARGETS = {  # (must, aim) of the median error
     "volatility-200": (0.12, 0.06),
     "predator-prey-500": (0.65, 0.57),
 }
-FIELDS = ["run", "series", "metric", "error", "mean_off", "sd_ratio", "truth_quantile", "cost", "seconds"]
+FIELDS = [
+    "run",
+    "series",
+    "metric",
+    "error",
+    "mean_off",
+    "sd_ratio",
+    "truth_quantile",
+    "cost",
+    "seconds",
+]
 
 
 @eqx.filter_jit

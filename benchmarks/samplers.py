@@ -13,9 +13,9 @@ from pathlib import Path
 
 import jax
 import numpy as np
+from accuracy import RUNS
 
 import tsnl
-from accuracy import RUNS
 from tsnl.posterior import sample_posterior
 from tsnl.sampling.kernels import KERNELS
 
@@ -30,9 +30,9 @@ def main():
         method = replace(method, rounds=2, sampler=replace(method.sampler, max_extensions=0))
         problem = setting.observe(0)
         result = tsnl.infer(problem.model, problem.prior, problem.series, method, seed=0)
-        points = np.asarray(
-            jax.vmap(jax.vmap(problem.prior.unconstrain))(result.draws)
-        ).reshape(-1, problem.prior.size)[::20]
+        points = np.asarray(jax.vmap(jax.vmap(problem.prior.unconstrain))(result.draws)).reshape(
+            -1, problem.prior.size
+        )[::20]
         found[name] = {}
         for kernel in KERNELS:
             options = tsnl.MCMC(kernel=kernel, max_extensions=0)

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import jax
 import numpy as np
-
 from foundation import rival_python
+
 from tsnl.experiments import LINEAR
 from tsnl.simulation import simulate
 

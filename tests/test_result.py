@@ -116,9 +116,9 @@ def test_what_could_not_be_saved_must_be_given(result, folder, part):
 
 
 def test_own_models_and_priors_have_no_plain_form():
-    with pytest.raises(codec.NotSavable, match="Own"):
+    with pytest.raises(codec.NotSavableError, match="Own"):
         codec.encode(Own())
-    with pytest.raises(codec.NotSavable, match="OwnPrior"):
+    with pytest.raises(codec.NotSavableError, match="OwnPrior"):
         codec.encode_prior(tsnl.Prior(Q=OwnPrior(0.0, 1.0)))
 
 

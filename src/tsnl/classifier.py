@@ -23,9 +23,9 @@ def accuracy(
     fold[order] = np.arange(len(x)) % num_folds
     held = jnp.asarray(fold[None] == np.arange(num_folds)[:, None])
     keys = jax.random.split(jax.random.key(seed), num_folds)
-    x, label = jnp.asarray(x, dtype=float), jnp.asarray(label, dtype=float)
-    logits = _logits(keys, x, label, held, width, num_steps)
-    right = (np.asarray(logits) > 0) == (np.asarray(label) > 0.5)
+    arrays = jnp.asarray(x, dtype=float), jnp.asarray(label, dtype=float)
+    logits = _logits(keys, *arrays, held, width, num_steps)
+    right = (np.asarray(logits) > 0) == (label > 0.5)
     return float(np.mean([right[k][fold == k].mean() for k in range(num_folds)]))
 
 

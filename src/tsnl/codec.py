@@ -22,7 +22,7 @@ OPTIONS = {c.__name__: c for c in (TSNL, MAF, Mixture, Spline, MCMC, Training)}
 MODELS = {c.__name__: c for c in (LinearGaussian, LotkaVolterra, StochasticVolatility)}
 
 
-class NotSavable(TypeError):
+class NotSavableError(TypeError):
     """An object that has no plain form."""
 
 
@@ -39,7 +39,7 @@ def encode(value: Any) -> Any:
     name = type(value).__name__
     if is_dataclass(value) and {**OPTIONS, **MODELS}.get(name) is type(value):
         return {"class": name, "fields": {f.name: encode(getattr(value, f.name)) for f in fields(value)}}
-    raise NotSavable(f"{name} has no plain form to save.")
+    raise NotSavableError(f"{name} has no plain form to save.")
 
 
 def decode(value: Any) -> Any:
@@ -71,13 +71,15 @@ def _encode_distribution(value: dist.Distribution) -> dict[str, Any]:
     """Class and constructor arguments, read back from the attributes of the same name."""
     name = type(value).__name__
     if getattr(dist, name, None) is not type(value) or name == "TransformedDistribution":
-        raise NotSavable(f"The distribution {name} has no plain form to save.")
+        raise NotSavableError(f"The distribution {name} has no plain form to save.")
     arguments = {}
     for argument in inspect.signature(type(value).__init__).parameters:
         if argument in ("self", "validate_args"):
             continue
         attribute = getattr(value, argument, None)
-        if attribute is not None and (isinstance(attribute, dist.Distribution) or not callable(attribute)):
+        if attribute is not None and (
+            isinstance(attribute, dist.Distribution) or not callable(attribute)
+        ):
             arguments[argument] = encode(attribute)
     if name == "MultivariateNormal":
         arguments = {k: encode(getattr(value, k)) for k in ("loc", "scale_tril")}
@@ -87,7 +89,7 @@ def _encode_distribution(value: dist.Distribution) -> dict[str, Any]:
     try:
         _decode_distribution(encoded)
     except Exception as error:
-        raise NotSavable(f"The distribution {name} has no plain form to save: {error}") from error
+        raise NotSavableError(f"The distribution {name} has no plain form to save: {error}") from error
     return encoded
 
 
@@ -99,11 +101,13 @@ def _decode_distribution(value: dict[str, Any]) -> dist.Distribution:
     allowed = set(inspect.signature(kind.__init__).parameters)
     if not set(arguments) <= allowed:
         raise ValueError(f"unknown arguments {sorted(set(arguments) - allowed)} of {kind.__name__}")
-    return kind(**{k: v.item() if isinstance(v, np.ndarray) and not v.shape else v for k, v in arguments.items()})
+    return kind(
+        **{k: v.item() if isinstance(v, np.ndarray) and not v.shape else v for k, v in arguments.items()}
+    )
 
 
 def encode_prior(prior: Prior) -> list[dict[str, Any]]:
-    """A prior as JSON; NotSavable where a distribution has no plain form."""
+    """A prior as JSON; NotSavableError where a distribution has no plain form."""
     return [{"names": list(names), **encode(d)} for names, d in prior.distributions]
 
 

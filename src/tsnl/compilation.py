@@ -15,7 +15,7 @@ def cache_compilations() -> None:
     user's cache folder; "off" turns it off. Called by `infer`, not by the import.
     """
     wanted = os.environ.get(SWITCH, "")
-    if wanted.lower() == "off" or jax.config.jax_compilation_cache_dir is not None:
+    if wanted.lower() == "off" or getattr(jax.config, "jax_compilation_cache_dir", None) is not None:
         return
     from jax.experimental.compilation_cache import compilation_cache
 

@@ -31,7 +31,7 @@ class LagChoice(NamedTuple):
 def acf_norms(series: Float[np.ndarray, "T d_y"], max_lag: int) -> Float[np.ndarray, " lags"]:
     r"""Frobenius norms of the sample autocorrelation matrices of lags 0..max_lag, relative to lag 0.
 
-    \(C_L = \frac{1}{T - L} \sum_{t=L+1}^{T} (y_{t-L} - \bar y)(y_t - \bar y)^T\), rows with NaN left out.
+    \(C_L = \frac{1}{T - L} \sum_{t=L+1}^{T} (y_{t-L} - \bar y)(y_t - \bar y)^T\), without NaN rows.
     """
     series = series[np.isfinite(series).all(axis=1)]
     centred = series - series.mean(axis=0)

@@ -46,9 +46,7 @@ class Posterior(eqx.Module):
         return constrained(self.prior, draws.z)
 
 
-def sample_posterior(
-    key: Key[Array, ""], posterior: Posterior, points: Any, options: MCMC
-) -> Draws:
+def sample_posterior(key: Key[Array, ""], posterior: Posterior, points: Any, options: MCMC) -> Draws:
     """Chains that start at the best of some points (prior draws where None)."""
     key_points, key_sample = jax.random.split(key)
     prior_draws = jax.vmap(posterior.prior.unconstrain)(posterior.prior.sample(key_points, 256))

@@ -106,15 +106,14 @@ class Result:
 
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
-        np.savez_compressed(
-            folder / "draws.npz",
-            log_density=self.log_density,
-            series=self.problem.series,
-            **{f"draws.{name}": value for name, value in self.draws.items()},
-        )
+        arrays: dict[str, Any] = {f"draws.{name}": value for name, value in self.draws.items()}
+        arrays |= {"log_density": self.log_density, "series": self.problem.series}
+        np.savez_compressed(folder / "draws.npz", **arrays)
         kernel = self.posterior.likelihood.kernel
         leaves = jax.tree.leaves(eqx.filter(kernel, eqx.is_array))
-        save_file({f"{i:04d}": np.asarray(x) for i, x in enumerate(leaves)}, folder / "kernel.safetensors")
+        save_file(
+            {f"{i:04d}": np.asarray(x) for i, x in enumerate(leaves)}, folder / "kernel.safetensors"
+        )
         facts = {
             "format": FORMAT,
             "names": list(self.draws),
@@ -204,5 +203,5 @@ def _fill(skeleton: Kernel, leaves: list[np.ndarray]) -> Kernel:
 def _or_none(encode: Any, value: Any) -> Any:
     try:
         return encode(value)
-    except codec.NotSavable:
+    except codec.NotSavableError:
         return None

@@ -116,14 +116,13 @@ def train(
         fitted, history, losses = _train(
             key, members, windows, theta, jnp.asarray(use), jnp.asarray(held), jnp.asarray(rate), options
         )
-        losses = np.asarray(losses)
         if np.isfinite(losses).all():
-            history = np.asarray(history)
-            taken = int(np.isfinite(history).any(axis=1).sum()) * options.check_every
-            return fitted, Fit(float(losses.mean()), history, taken, retry)
+            looks = np.asarray(history)
+            taken = int(np.isfinite(looks).any(axis=1).sum()) * options.check_every
+            return fitted, Fit(float(losses.mean()), looks, taken, retry)
         rate *= SMALLER
     raise FloatingPointError(
-        f"Training diverged with learning rates from {options.learning_rate} down to {rate:.1e}. Look at "
+        f"Training diverged with learning rates from {options.learning_rate} to {rate:.1e}. Look at "
         f"the simulated series for extreme values; transform='asinh' tames wide ranges."
     )
 
@@ -223,13 +222,13 @@ def _schedule(share: Array) -> Array:
 
 
 def _draw(key: Key[Array, ""], counts: Int[Array, " windows"], n: int) -> Int[Array, " n"]:
-    """n windows at random out of those counted, one from each of n equal parts of them."""
+    """Windows at random, one from each of n equal parts of those counted."""
     places = (jnp.arange(n) + jax.random.uniform(key, (n,))) / n
     return _at(counts, places)
 
 
 def _spaced(counts: Int[Array, " windows"], n: int) -> Int[Array, " n"]:
-    """n windows evenly spaced among those counted."""
+    """Windows, n of them, evenly spaced among those counted."""
     return _at(counts, (jnp.arange(n) + 0.5) / n)
 
 

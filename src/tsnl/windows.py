@@ -57,9 +57,9 @@ def far_past(
 ) -> Float[Array, "T num_far"]:
     r"""Summaries of y_{1:t-1} for t = 1..T.
 
-    For each decay rate r and each column, the weighted average \(\sum_s r^{t-s} y_s / \sum_s r^{t-s}\) of
-    y and of |y| over the rows seen so far, with half a row of prior weight at its typical value, so that
-    the first rows are shrunk instead of wild; |y| enters as a logarithm.
+    For each decay rate r and each column, the average of y and of |y| over the rows seen so far, with
+    weights \(r^{t-s}\) and half a row of prior weight at its typical value, so that the first rows are
+    shrunk instead of wild; |y| enters as a logarithm.
     """
     if not decays:
         return jnp.zeros((y.shape[0], 0))

@@ -88,5 +88,7 @@ def num_weights(density: Density, d_y: int, past: Past, size: int) -> int:
         return x + 0.1 * jax.random.normal(jax.random.key(x.size), x.shape)
 
     keys = jax.random.split(jax.random.key(0), 64)
-    gradients = jax.jit(jax.vmap(jax.grad(log_prob), in_axes=(None, 0)))(jax.tree.map(nudge, arrays), keys)
+    gradients = jax.jit(jax.vmap(jax.grad(log_prob), in_axes=(None, 0)))(
+        jax.tree.map(nudge, arrays), keys
+    )
     return sum(int(jnp.any(g != 0, axis=0).sum()) for g in jax.tree.leaves(gradients))

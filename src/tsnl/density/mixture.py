@@ -12,13 +12,16 @@ Component j of y, given the context c, the parameters \(\theta\) and the compone
 3. What is left has a mixture of K Gaussians, whose weights, means and scales a small network moves away
    from a common shape, starting at zero.
 
-The weights have a prior that fades with the lag and pulls whole groups of them to zero unless the data ask
+The weights have a prior that fades with the lag and pulls groups of them to zero unless the data ask
 for them (see `weight_prior`), so that a few hundred windows are enough to start with and many are still
 used. The weights of step 1 start at their ridge regression.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from math import comb
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -44,7 +47,7 @@ class Mixture:
     """
 
     num_components: int = 4
-    width: int = 16
+    width: int = 32
     depth: int = 2
     fading: float = 0.8
 
@@ -76,7 +79,7 @@ class Mixture:
         starts = ridge_start(windows, theta, use.any(axis=0), self.fading)
         for j, (mean, offset) in enumerate(starts):
             members = eqx.tree_at(
-                lambda m, j=j: (m.parts[j].mean, m.parts[j].offset),
+                _regression_of(j),
                 members,
                 [jnp.broadcast_to(w, (num_members, *w.shape)) for w in (mean, offset)],
             )
@@ -144,6 +147,11 @@ class MixtureDensity(Density):
         return sum((minus_log_prior(p, self.past, fading) for p in self.parts), jnp.zeros(()))
 
 
+def _regression_of(j: int) -> Callable[[Any], tuple[Array, Array]]:
+    """Where the weights that ridge regression starts are, in component j."""
+    return lambda density: (density.parts[j].mean, density.parts[j].offset)
+
+
 def _fresh(key: Key[Array, ""], options: Mixture, past: Past, d_y: int, size: int, j: int) -> Part:
     """Weights at their start: regressions at zero, the network random with a small last layer."""
     keys = jax.random.split(key, options.depth + 1)
@@ -151,7 +159,7 @@ def _fresh(key: Key[Array, ""], options: Mixture, past: Past, d_y: int, size: in
     p1, p2 = 1 + size, 1 + size + comb(size + 1, 2)
     k = options.num_components
     sizes = [num_features + j + size, *[options.width] * options.depth]
-    pairs = zip(sizes[:-1], sizes[1:], strict=True) if options.width else ()
+    pairs = pairwise(sizes) if options.width else ()
     layers = [
         (jax.random.normal(keys[i], (a, b)) / np.sqrt(a), jnp.zeros(b)) for i, (a, b) in enumerate(pairs)
     ]

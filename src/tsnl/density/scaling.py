@@ -23,7 +23,7 @@ class Scaling(eqx.Module):
         unit: the unit in which a transform sees y: asinh(y / unit).
         y_mean, y_scale: of the transformed y, robust.
         z_mean, z_scale: of the unconstrained parameters.
-        transform: "none"; "asinh" for wide ranges of both signs; "log1p", sign(y) log(1 + |y|), for counts.
+        transform: "none"; "asinh" for wide ranges of both signs; "log1p", sign(y) log(1 + |y|).
     """
 
     unit: Float[Array, " d_y"]

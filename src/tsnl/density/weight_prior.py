@@ -1,9 +1,11 @@
 r"""The prior of a component's weights: what lets a kernel of several hundred learn from twenty series.
 
 In standardised units. Each weight has a prior sd, a guess of how large it may have to be. Weights of one
-kind (those of the near lags, say, or their change with one parameter) form a group, whose common scale is
-unknown: see `_shrink`.
+kind (those of the near lags, say, or their change with one parameter) form a group, whose common scale
+is unknown: see `_shrink`.
 """
+
+from itertools import pairwise
 
 import jax.numpy as jnp
 import numpy as np
@@ -18,8 +20,8 @@ LAG_SCALE, ABSENT_SCALE, FAR_SCALE = 0.05, 1.0, 0.3  # of the log-scale's
 SLOPE = 0.3  # of a weight's change with theta, over the weight's own
 OFFSET, OFFSET_SLOPE, OFFSET_SQUARE = 3.0, 1.0, 0.3  # of offsets: constant, linear, products
 CURVE = 1 / 3
-OUT, HIDDEN = 0.5, 1.5
-TYPICAL = 0.05  # size of a group that is not needed, over the sds above
+OUT, HIDDEN = 1.0, 3.0
+TYPICAL = 0.2  # size of a group that is not needed, over the sds above
 
 
 def feature_sd(
@@ -84,4 +86,4 @@ def _kinds(past: Past, num_features: int) -> list[slice]:
     d_y = num_features // (2 * past.lag + 2 * len(past.decays))
     near, far = past.lag * d_y, len(past.decays) * d_y
     edges = [0, near, 2 * near, 2 * near + far, num_features]
-    return [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True) if b > a]
+    return [slice(a, b) for a, b in pairwise(edges) if b > a]

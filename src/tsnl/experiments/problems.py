@@ -35,7 +35,7 @@ class Setting:
         return {name: self.model.parameters[name] for name in self.prior.names}
 
 
-_RATES = {"rho1": 0.01, "rho2": 0.01, "rho3": 1.0, "rho4": 0.5}
+_RATES: dict[str, Any] = {"rho1": 0.01, "rho2": 0.01, "rho3": 1.0, "rho4": 0.5}
 _SHIFTS = (0.3, -0.3, 0.2, -0.2)
 
 LINEAR = Setting(
@@ -63,16 +63,15 @@ PREDATOR_PREY = Setting(
 )
 
 
-def linear_reference(
-    problem: Problem, grid: Float[np.ndarray, " grid"]
-) -> Float[np.ndarray, " grid"]:
+def linear_reference(problem: Problem, grid: Float[np.ndarray, " grid"]) -> Float[np.ndarray, " grid"]:
     """The exact unnormalised log-posterior of z = log Q on a grid, by the Kalman filter in 64 bit."""
+    model: Any = problem.model
     with jax.enable_x64(True):
         rows = jnp.asarray(problem.series)
 
         def log_p(z: Any) -> Any:
             theta = problem.prior.constrain(z[None])
-            exact = filter_moments(problem.model, theta, rows).log_likelihood
+            exact = filter_moments(model, theta, rows).log_likelihood
             return problem.prior.log_prob_unconstrained(z[None]) + exact
 
         return np.asarray(jax.jit(jax.vmap(log_p))(jnp.asarray(grid, dtype=float)))

@@ -12,7 +12,9 @@ BLOCK = 1024  # windows evaluated at once: bounds the memory of long series
 
 
 class SurrogateLikelihood(eqx.Module):
-    r"""\(\log q(y_{1:T} \mid \theta) = \sum_t \log q(y_t \mid \text{past}_t, \theta)\) in the user's units.
+    r"""The sum of the kernel's log-densities along one series, in the user's units.
+
+    \(\log q(y_{1:T} \mid \theta) = \sum_t \log q(y_t \mid \text{past}_t, \theta)\).
 
     Attributes:
         kernel: the fitted kernel.

@@ -91,9 +91,7 @@ def learn(
     targets = np.isfinite(simulated.series).all(axis=2) & chosen[:, None]
     options = plan.training
     use, held = split(rng, targets, options.num_members, options.held_out, past.lag)
-    members = plan.family.start(
-        keys[1], options.num_members, windows, theta, jnp.asarray(use), past
-    )
+    members = plan.family.start(keys[1], options.num_members, windows, theta, jnp.asarray(use), past)
     members, fit = train(keys[2], members, windows, theta, use, held, options)
     return Kernel(members, scaling, past), fit
 

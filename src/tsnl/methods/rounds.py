@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key
 
-from tsnl.density import fit_scaling
+from tsnl.density import Scaling, fit_scaling
 from tsnl.lag import LagChoice
 from tsnl.likelihood.surrogate import SurrogateLikelihood
 from tsnl.methods.learning import Plan, decide_lag, learn
@@ -41,7 +41,8 @@ def run_rounds(key: Key[Array, ""], problem: Problem, plan: Plan, progress: Prog
     simulated = Simulated.none(problem, plan.rounds * plan.simulations)
     key_simulate, key_rounds, key_lag = jax.random.split(key, 3)
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key_rounds)))
-    scaling, draws = None, None
+    scaling: Scaling | None = None
+    draws: Draws | None = None
     history: list[dict[str, Any]] = []
     status = f"finished: all {plan.rounds} rounds run"
     progress.start(plan.rounds)
@@ -65,9 +66,7 @@ def run_rounds(key: Key[Array, ""], problem: Problem, plan: Plan, progress: Prog
         clock.append(time.perf_counter())
 
         progress.phase(round_, "sample")
-        posterior = Posterior(
-            problem.prior, SurrogateLikelihood.of(kernel, jnp.asarray(problem.series))
-        )
+        posterior = Posterior(problem.prior, SurrogateLikelihood.of(kernel, jnp.asarray(problem.series)))
         new = sample_posterior(keys[2], posterior, simulated.z[: simulated.count], plan.sampler)
         clock.append(time.perf_counter())
 
@@ -80,11 +79,9 @@ def run_rounds(key: Key[Array, ""], problem: Problem, plan: Plan, progress: Prog
                 f"{history[-1]['shift']:.2f} sd"
             )
             break
-    if not draws.healthy:
-        status += (
-            f"; the chains need a look: R-hat {draws.r_hat:.3f}, effective size {draws.effective:.0f}"
-        )
-    return Outcome(posterior, draws, simulated, history, lag, status)
+    if not new.healthy:
+        status += f"; the chains need a look: R-hat {new.r_hat:.3f}, effective size {new.effective:.0f}"
+    return Outcome(posterior, new, simulated, history, lag, status)
 
 
 def record(

@@ -95,7 +95,7 @@ def choose(
         distance = np.where(np.isnan(distance), np.inf, distance)
         order = np.argsort(np.where(there, distance, np.inf), kind="stable")
         best = np.zeros_like(there)
-        best[order[: count]] = True
+        best[order[:count]] = True
         return there & best
     return there
 

@@ -16,13 +16,12 @@ from tsnl.progress import Progress
 from tsnl.sampling import MCMC
 from tsnl.training import Training
 
-
 RULES = ("acf", "validation", "aic", "bic")
 
 
 @dataclass(frozen=True)
 class TSNL:
-    r"""Learn one kernel \(q(y_t \mid y_{t-L:t-1}, \theta)\), multiply it along the series, sample, repeat.
+    r"""Learn one kernel \(q(y_t \mid y_{t-L:t-1}, \theta)\), multiply it along the series, sample.
 
     Attributes:
         rounds: how often to simulate, learn and sample; the first round draws from the prior, each
@@ -45,7 +44,7 @@ class TSNL:
 
     rounds: int = 5
     simulations: int = 20
-    widen: float = 3.0
+    widen: float = 2.0
     lag: Lag = 2
     decays: tuple[float, ...] = (0.5, 0.8, 0.95)
     density: Family = Mixture()

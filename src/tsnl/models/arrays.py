@@ -1,6 +1,6 @@
 """Shorthand for arrays of model parameters: a number, a diagonal, or the matrix itself."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import equinox as eqx
 import jax
@@ -9,7 +9,7 @@ import numpy as np
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, ArrayLike, Float
 
-Parameter = np.ndarray | jax.Array
+Parameter: TypeAlias = Any  # an array, once the converter has seen it
 
 
 def parameter(default: Any) -> Any:

@@ -32,14 +32,16 @@ class State(NamedTuple):
 
 def random_walk(key: Key[Array, ""], state: State, log_density: LogDensity, tuning: Tuning) -> State:
     r"""Random-walk Metropolis: z' = z + \epsilon L e, e ~ N(0, I)."""
-
     import blackjax  # here and below: slow to import
 
     def move(key: Key[Array, ""], z: Array) -> Array:
         return tuning.step_size * (tuning.factor @ jax.random.normal(key, z.shape))
 
     kernel = blackjax.additive_step_random_walk(_finite(log_density), move)
-    old = blackjax.mcmc.random_walk.RWState(state.z, state.log_density)
+    value: Any = state.log_density
+    old = blackjax.mcmc.random_walk.RWState(state.z, value)
+    new: Any
+    info: Any
     new, info = kernel.step(key, old)
     return State(new.position, new.logdensity, info.acceptance_rate)
 
@@ -51,7 +53,6 @@ def elliptical_slice(
 
     The target is N(m, S) times p(z) / N(z | m, S): what the Gaussian misses, the likelihood makes good.
     """
-
     import blackjax
 
     def log_ratio(z: Array) -> Array:

@@ -7,7 +7,7 @@ from jaxtyping import Float
 def spread(
     rng: np.random.Generator, points: Float[np.ndarray, "m size"], n: int
 ) -> Float[np.ndarray, "n size"]:
-    """n of m points, one at random from each of n cells of equal mass.
+    """N of m points, one at random from each of n cells of equal mass.
 
     The cells come from cutting the cloud across its widest coordinate, again and again, each part
     getting its share of the n. Where a plain subsample would leave holes and clumps, these points cover
