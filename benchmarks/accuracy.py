@@ -19,6 +19,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from references import GRID
 
 import tsnl
 from tsnl.experiments import LINEAR, PREDATOR_PREY, VOLATILITY
@@ -32,7 +33,7 @@ RUNS = {
     "volatility-200": (VOLATILITY, tsnl.TSNL(rounds=4, simulations=50, lag=1)),
     "predator-prey-500": (
         PREDATOR_PREY,
-        tsnl.TSNL(rounds=5, simulations=100, lag=16, transform="asinh"),
+        tsnl.TSNL(rounds=5, simulations=100, lag=8, transform="asinh"),
     ),
 }
 TARGETS = {  # (must, aim) of the median error
@@ -103,7 +104,7 @@ def evaluate(name, seed):
     elif setting is VOLATILITY:
         stored = np.load(HERE / "data" / "volatility.npz")
         np.testing.assert_array_equal(stored[f"series_{seed}"], problem.series)
-        grid = np.linspace(-2.0, 3.0, 61)
+        grid = GRID
         metric, figures = "TV", compare_grid(result, grid, stored[f"log_posterior_{seed}"])
     else:
         stored = np.load(HERE / "data" / "predator_prey.npz")

@@ -31,8 +31,8 @@ from tsnl.likelihood.particle import bootstrap
 DATA = Path(__file__).parent / "data"
 NUM_CHAINS, DEGREES = 8, 6.0
 LENGTH = PREDATOR_PREY.length
-GRID = np.linspace(-2.0, 3.0, 61)  # z of the volatility model: C[1,0] = tanh z
-RUNS = 8
+GRID = np.linspace(-1.2, 2.3, 36)  # z of the volatility model: C[1,0] = tanh z
+RUNS = 4
 
 model, prior = PREDATOR_PREY.model, PREDATOR_PREY.prior
 truth = np.array([PREDATOR_PREY.truth[f"rho{i}"] for i in (1, 2, 3, 4)])

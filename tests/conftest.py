@@ -6,6 +6,7 @@ Only numba's kernels are left out: it compiles source, not wrappers around it.
 from pathlib import Path
 
 import hypothesis
+import jax
 import jaxtyping
 import pytest
 
@@ -16,6 +17,10 @@ MODULES = [
     if path.stem not in ("__init__", "gillespie")
 ]
 jaxtyping.install_import_hook(MODULES, "beartype.beartype")
+
+# Most of the time of the tests is compilation: keep what was compiled for the next run.
+jax.config.update("jax_compilation_cache_dir", str(SOURCE.parent / ".pytest_cache" / "jax"))
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 
 hypothesis.settings.register_profile("tsnl", deadline=None, derandomize=True, max_examples=50)
 hypothesis.settings.load_profile("tsnl")

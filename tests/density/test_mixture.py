@@ -135,7 +135,7 @@ def test_an_ensemble_starts_at_the_ridge():
     [
         ({"num_components": 0}, "components and depth must be at least 1"),
         ({"depth": 0}, "components and depth must be at least 1"),
-        ({"width": -1}, "the rest at least 0"),
+        ({"width": -1}, "width at least 0"),
         ({"fading": 0.0}, r"fading is 0.0, expected a number in \(0, 1\]"),
         ({"fading": 1.5}, "fading is 1.5"),
     ],
