@@ -86,7 +86,7 @@ class Result:
         from arviz_base import from_dict
         from arviz_stats.summary import summary
 
-        return summary(from_dict({"posterior": self.coordinates()}))
+        return summary(from_dict({"posterior": self.coordinates()}), round_to=4)
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Posterior and prior of every coordinate, and the series; a matplotlib figure."""
