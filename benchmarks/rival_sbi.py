@@ -20,4 +20,4 @@ inference = NLE(prior=prior, density_estimator=network, show_progress_bars=False
 inference.append_simulations(theta, x)
 start = time.perf_counter()
 inference.train()
-print(time.perf_counter() - start)
+print(f"\n{time.perf_counter() - start}")
