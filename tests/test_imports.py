@@ -11,6 +11,7 @@ SOURCE = Path(tsnl.__file__).parent
 
 # A room may import from the rooms before it, and from itself.
 ROOMS = [
+    "sites",
     "prior",
     "series",
     "models",

@@ -9,8 +9,9 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from tsnl.likelihood.surrogate import SurrogateLikelihood
-from tsnl.prior import Prior, Theta
+from tsnl.prior import Prior
 from tsnl.sampling.mcmc import MCMC, Draws, sample
+from tsnl.sites import Theta
 
 
 class Posterior(eqx.Module):

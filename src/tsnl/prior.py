@@ -5,72 +5,15 @@ vector `z` in R^size. The change between the two, and its log-Jacobian, is made 
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 from jaxtyping import Array, ArrayLike, Float, Key, Shaped
-from numpyro.distributions import biject_to
 
-Theta = Mapping[str, ArrayLike]
-
-
-@dataclass(frozen=True)
-class _Site:
-    """One distribution and the parameters it covers: several names share one vector."""
-
-    names: tuple[str, ...]
-    distribution: dist.Distribution
-    entries: np.ndarray  # places of the distinct free entries in the raveled event
-    start: int  # of this site's part in z
-
-    @property
-    def law(self) -> dist.Distribution:
-        """The distribution in the precision at hand: the same prior serves in 32 and in 64 bit.
-
-        The copies matter: JAX may remember a numpy array in the precision that it first saw it in.
-        """
-        return jax.tree.map(lambda x: jnp.asarray(np.array(x), dtype=float), self.distribution)
-
-    def supports(self, value: Array) -> bool:
-        support: Any = self.law.support
-        return bool(jnp.all(support(value)))
-
-    @property
-    def bijection(self) -> dist.transforms.Transform:
-        return biject_to(self.law.support)
-
-    @property
-    def event_shape(self) -> tuple[int, ...]:
-        return tuple(self.distribution.event_shape)
-
-    @property
-    def part(self) -> slice:
-        return slice(self.start, self.start + len(self.entries))
-
-    def join(self, theta: Theta) -> Array:
-        """The site's event out of the named parameters."""
-        if len(self.names) == 1:
-            return jnp.asarray(theta[self.names[0]], dtype=float)
-        return jnp.stack([jnp.asarray(theta[name], dtype=float) for name in self.names], axis=-1)
-
-    def split(self, value: Array) -> dict[str, Array]:
-        """The named parameters out of the site's event."""
-        if len(self.names) == 1:
-            return {self.names[0]: value}
-        return {name: value[..., i] for i, name in enumerate(self.names)}
-
-    def labels(self) -> tuple[str, ...]:
-        if len(self.names) > 1:
-            return self.names
-        if not self.event_shape:
-            return self.names
-        index = np.stack(np.unravel_index(self.entries, self.event_shape), axis=-1)
-        return tuple(f"{self.names[0]}[{','.join(map(str, place))}]" for place in index)
+from tsnl.sites import Site, Theta, make_site
 
 
 class Prior:
@@ -102,10 +45,10 @@ class Prior:
         pairs += [((name,), d) for name, d in distributions.items()]
         if not pairs:
             raise ValueError("The prior is empty: name at least one parameter, as in Prior(Q=...).")
-        sites: list[_Site] = []
+        sites: list[Site] = []
         start = 0
         for names, distribution in pairs:
-            sites.append(_site(names, distribution, start))
+            sites.append(make_site(names, distribution, start))
             start += len(sites[-1].entries)
         self.names = tuple(name for site in sites for name in site.names)
         if len(set(self.names)) < len(self.names):
@@ -163,14 +106,14 @@ class Prior:
         """The theta of a vector z."""
         theta: dict[str, Array] = {}
         for site in self._sites:
-            theta |= site.split(jnp.asarray(site.bijection(_part(site, z))))
+            theta |= site.split(jnp.asarray(site.bijection(site.take(z))))
         return theta
 
     def log_jacobian(self, z: Float[ArrayLike, " size"]) -> Float[Array, ""]:
         r"""\log |\det \partial\theta / \partial z|, theta taken as its distinct free entries."""
         parts = []
         for site in self._sites:
-            x = _part(site, z)
+            x = site.take(z)
             parts.append(jnp.sum(site.bijection.log_abs_det_jacobian(x, site.bijection(x))))
         return jnp.sum(jnp.stack(parts))
 
@@ -205,13 +148,13 @@ class Prior:
             shapes = [jnp.shape(theta[name]) for name in site.names]
             expected = site.event_shape if len(site.names) == 1 else ()
             if any(shape != expected for shape in shapes):
-                raise ValueError(f"{_named(site)} has shape {shapes[0]}, expected {expected}.")
+                raise ValueError(f"{site} has shape {shapes[0]}, expected {expected}.")
             if any(isinstance(theta[name], jax.core.Tracer) for name in site.names):
                 continue
             value = site.join(theta)
             if not site.supports(value):
                 raise ValueError(
-                    f"{_named(site)} = {np.asarray(value).tolist()} lies outside the support of its "
+                    f"{site} = {np.asarray(value).tolist()} lies outside the support of its "
                     f"prior {type(site.distribution).__name__}: {site.distribution.support}."
                 )
 
@@ -223,63 +166,3 @@ class Prior:
             raise ValueError(
                 f"The model has no parameter {unknown}; it has {known}. Rename it in the prior."
             )
-
-
-def _named(site: _Site) -> str:
-    return ", ".join(site.names)
-
-
-def _part(site: _Site, z: ArrayLike) -> Array:
-    """The site's unconstrained value, scalar where the bijection acts on scalars."""
-    part = jnp.asarray(z, dtype=float)[site.part]
-    return part.reshape(site.bijection.inverse_shape(site.event_shape))
-
-
-def _site(names: tuple[str, ...], distribution: dist.Distribution, start: int) -> _Site:
-    """Check one distribution and find its bijection and its free entries."""
-    shown = ", ".join(names)
-    if not isinstance(distribution, dist.Distribution):
-        raise TypeError(
-            f"The prior of {shown} is {distribution!r}, expected a numpyro distribution such as "
-            f"dist.Normal(0, 1). A parameter with a fixed value belongs in the model, not the prior."
-        )
-    if distribution.is_discrete or isinstance(distribution, dist.Delta):
-        raise ValueError(
-            f"The prior of {shown} is the discrete {type(distribution).__name__}: only continuous "
-            f"parameters can be inferred. Use a continuous prior and round inside the model."
-        )
-    if isinstance(distribution, dist.ImproperUniform):
-        raise ValueError(
-            f"The prior of {shown} is improper and cannot be sampled: use a proper distribution, "
-            f"for example a wide dist.Normal."
-        )
-    if distribution.batch_shape:
-        distribution = distribution.to_event()
-    shape = tuple(distribution.event_shape)
-    if len(names) > 1 and shape != (len(names),):
-        raise ValueError(
-            f"The joint prior of {shown} has event shape {shape}, expected ({len(names)},): one entry "
-            f"for each name."
-        )
-    size = prod(biject_to(distribution.support).inverse_shape(shape))
-    entries = np.arange(prod(shape)) if len(names) > 1 else _free_entries(shown, shape, size)
-    return _Site(names, distribution, entries, start)
-
-
-def _free_entries(name: str, shape: tuple[int, ...], size: int) -> np.ndarray:
-    """Places of `size` entries that determine an event: all, a triangle, or all but the last."""
-    places = np.arange(prod(shape)).reshape(shape)
-    if places.size == size:
-        return places.ravel()
-    if len(shape) == 2 and shape[0] == shape[1]:
-        for diagonal in (0, -1):
-            lower = places[np.tril_indices(shape[0], diagonal)]
-            if lower.size == size:
-                return lower
-    if len(shape) == 1 and shape[0] == size + 1:
-        return places[:-1]
-    raise ValueError(
-        f"The prior of {name} has event shape {shape} with {size} free entries: no rule for which "
-        f"entries are free. Supported: arrays without constraints between entries, covariance and "
-        f"correlation matrices and their Cholesky factors, and simplexes."
-    )

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from tsnl.density.base import Density
-from tsnl.windows import Windows
+from tsnl.windows import Windows, pick, pick_evenly
 
 RETRIES, SMALLER = 3, 0.3
 
@@ -186,7 +186,7 @@ def _train(
     num_members = use.shape[0]
     counts = jnp.cumsum(use.reshape(num_members, -1), axis=1, dtype=jnp.int32)
     held_counts = jnp.cumsum(held.reshape(num_members, -1), axis=1, dtype=jnp.int32)
-    check = jax.vmap(lambda c: _spaced(c, 4 * options.batch_size))(held_counts)
+    check = jax.vmap(lambda c: pick_evenly(c, 4 * options.batch_size))(held_counts)
     keys = jax.random.split(key, num_members)
     state = _Progress(
         weights, jax.vmap(adam.init)(weights), weights, weights,
@@ -224,15 +224,4 @@ def _schedule(share: Array) -> Array:
 def _draw(key: Key[Array, ""], counts: Int[Array, " windows"], n: int) -> Int[Array, " n"]:
     """Windows at random, one from each of n equal parts of those counted."""
     places = (jnp.arange(n) + jax.random.uniform(key, (n,))) / n
-    return _at(counts, places)
-
-
-def _spaced(counts: Int[Array, " windows"], n: int) -> Int[Array, " n"]:
-    """Windows, n of them, evenly spaced among those counted."""
-    return _at(counts, (jnp.arange(n) + 0.5) / n)
-
-
-def _at(counts: Int[Array, " windows"], places: Float[Array, " n"]) -> Int[Array, " n"]:
-    rank = jnp.floor(places * counts[-1]).astype(jnp.int32)
-    index = jnp.searchsorted(counts, jnp.minimum(rank, counts[-1] - 1), side="right")
-    return jnp.minimum(index, counts.shape[0] - 1)
+    return pick(counts, places)

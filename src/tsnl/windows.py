@@ -121,6 +121,18 @@ class Windows(eqx.Module):
         return self.y[series, time], context
 
 
+def pick(counts: Int[Array, " windows"], places: Float[Array, " n"]) -> Int[Array, " n"]:
+    """The windows at some places, in [0, 1), of those that a running count counts."""
+    rank = jnp.floor(places * counts[-1]).astype(jnp.int32)
+    index = jnp.searchsorted(counts, jnp.minimum(rank, counts[-1] - 1), side="right")
+    return jnp.minimum(index, counts.shape[0] - 1)
+
+
+def pick_evenly(counts: Int[Array, " windows"], n: int) -> Int[Array, " n"]:
+    """Windows, n of them, evenly spaced among those counted."""
+    return pick(counts, (jnp.arange(n) + 0.5) / n)
+
+
 def split(
     rng: np.random.Generator,
     targets: Bool[np.ndarray, "N T"],

@@ -7,7 +7,7 @@ from jaxtyping import Array, Bool, Float
 
 from tsnl.density.regression import bases, features
 from tsnl.density.weight_prior import feature_sd, slope_sd
-from tsnl.windows import Windows
+from tsnl.windows import Windows, pick_evenly
 
 ROWS = 16_384  # windows that the start is computed from, at most
 PSEUDO = 2.0  # rows of pooled variance behind each series' own
@@ -29,8 +29,7 @@ def _starts(windows: Windows, theta: Array, use: Array, fading: float) -> tuple:
     num_series, length = use.shape
     rows = min(ROWS, num_series * length)
     counts = jnp.cumsum(use.ravel(), dtype=jnp.int32)
-    rank = jnp.floor((jnp.arange(rows) + 0.5) / rows * counts[-1]).astype(jnp.int32)
-    index = jnp.minimum(jnp.searchsorted(counts, rank, side="right"), use.size - 1)
+    index = pick_evenly(counts, rows)
     series, time = index // length, index % length
     y, context = windows.take(series, time)
     c = jax.vmap(features)(context)
