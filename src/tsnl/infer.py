@@ -6,13 +6,20 @@ import jax
 
 from tsnl.compilation import cache_compilations
 from tsnl.methods import TSNL
+from tsnl.methods.outcome import Method
 from tsnl.problem import Problem
 from tsnl.progress import progress_for
 from tsnl.result import Result
 
 
 def infer(
-    model: Any, prior: Any, series: Any, method: TSNL | None = None, *, seed: int, progress: bool = True
+    model: Any,
+    prior: Any,
+    series: Any,
+    method: Method | None = None,
+    *,
+    seed: int,
+    progress: bool = True,
 ) -> Result:
     """Infer the parameters that a prior names, from one observed series.
 

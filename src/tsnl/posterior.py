@@ -1,5 +1,6 @@
-"""The posterior that a trained kernel defines for one series."""
+"""The posterior that a prior and a likelihood, learned or exact, define for one series."""
 
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -8,14 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from tsnl.likelihood.surrogate import SurrogateLikelihood
+from tsnl.density.kernel import Kernel
 from tsnl.prior import Prior
 from tsnl.sampling.mcmc import MCMC, Draws, sample
 from tsnl.sites import Theta
 
 
 class Posterior(eqx.Module):
-    r"""\(p(\theta \mid y) \propto p(\theta) \, q(y_{1:T} \mid \theta)\), unnormalised.
+    r"""\(p(\theta \mid y) \propto p(\theta) \, p(y_{1:T} \mid \theta)\), unnormalised.
 
     Attributes:
         prior: the prior.
@@ -23,7 +24,12 @@ class Posterior(eqx.Module):
     """
 
     prior: Prior = eqx.field(static=True)
-    likelihood: SurrogateLikelihood
+    likelihood: Callable[[Float[Array, " size"]], Float[Array, ""]]
+
+    @property
+    def kernel(self) -> Kernel | None:
+        """The learned kernel; None where the likelihood is exact."""
+        return getattr(self.likelihood, "kernel", None)
 
     def __call__(self, z: Float[Array, " size"]) -> Float[Array, ""]:
         """The log-density of z, unnormalised."""

@@ -2,21 +2,18 @@
 
 import sys
 import time
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 
 @runtime_checkable
 class Progress(Protocol):
     """What a method tells while it runs."""
 
-    def start(self, total: int) -> None:
-        """A run of `total` rounds begins."""
+    def start(self, title: str, total: int) -> None:
+        """A run of `total` parts of about equal length begins."""
 
-    def phase(self, round_: int, name: str) -> None:
-        """A phase of a round begins: simulate, train or sample."""
-
-    def round_done(self, round_: int, record: dict[str, Any]) -> None:
-        """A round ended, with its record."""
+    def now(self, done: int | float, text: str) -> None:
+        """So many parts are done, and this is going on."""
 
     def close(self) -> None:
         """The run ended, well or not."""
@@ -25,13 +22,10 @@ class Progress(Protocol):
 class Silent:
     """Tell nobody."""
 
-    def start(self, total: int) -> None:
+    def start(self, title: str, total: int) -> None:
         """Nothing."""
 
-    def phase(self, round_: int, name: str) -> None:
-        """Nothing."""
-
-    def round_done(self, round_: int, record: dict[str, Any]) -> None:
+    def now(self, done: int | float, text: str) -> None:
         """Nothing."""
 
     def close(self) -> None:
@@ -39,13 +33,13 @@ class Silent:
 
 
 class Bar:
-    """One line in the terminal: rounds done, the phase at work, loss, cost and time left."""
+    """One line in the terminal: how much is done, what is going on, and the time left."""
 
     def __init__(self) -> None:
         from rich import progress as rich_progress  # a terminal is not always there
 
         self._rich = rich_progress.Progress(
-            rich_progress.TextColumn("T-SNL"),
+            rich_progress.TextColumn("{task.fields[title]}"),
             rich_progress.BarColumn(bar_width=24),
             rich_progress.TextColumn("{task.description}"),
             rich_progress.TimeElapsedColumn(),
@@ -54,26 +48,20 @@ class Bar:
         )
         self._begin = time.monotonic()
         self._total = 1
-        self._facts = ""
 
-    def start(self, total: int) -> None:
+    def start(self, title: str, total: int) -> None:
         """Show an empty bar."""
         self._total = total
         self._rich.start()
-        self._task = self._rich.add_task("starting", total=3 * total, left="")
+        self._task = self._rich.add_task("starting", total=total, title=title, left="")
 
-    def phase(self, round_: int, name: str) -> None:
-        """Show the phase; each round has three."""
-        done = 3 * round_ + ("simulate", "train", "sample").index(name)
-        text = f"round {round_ + 1}/{self._total} {name:8} {self._facts}"
-        self._rich.update(self._task, completed=done, description=text)
-
-    def round_done(self, round_: int, record: dict[str, Any]) -> None:
-        """Show loss and cost so far, and guess the time left from the rounds done."""
-        self._facts = f"loss {record['loss']:.3f} cost {record['cost']:,}"
-        elapsed = time.monotonic() - self._begin
-        left = elapsed / (round_ + 1) * (self._total - round_ - 1)
-        self._rich.update(self._task, completed=3 * (round_ + 1), left=f"{left:.0f} s left")
+    def now(self, done: int | float, text: str) -> None:
+        """Show it, and guess the time left from the parts done."""
+        left = ""
+        if done > 0:
+            elapsed = time.monotonic() - self._begin
+            left = f"{elapsed / done * (self._total - done):.0f} s left"
+        self._rich.update(self._task, completed=done, description=text, left=left)
 
     def close(self) -> None:
         """Leave the line as it is."""

@@ -13,6 +13,8 @@ import numpy as np
 from tsnl import codec
 from tsnl.density import Kernel, Scaling
 from tsnl.likelihood.surrogate import SurrogateLikelihood
+from tsnl.methods.learning import Plan
+from tsnl.methods.outcome import Method, Outcome
 from tsnl.posterior import Posterior, constrained
 from tsnl.prior import Prior
 from tsnl.problem import Problem
@@ -27,12 +29,14 @@ class Result:
 
     Attributes:
         draws: name to array (chain, draw, *event).
-        log_density: unnormalised, of each draw (chain, draw), in unconstrained coordinates.
+        log_density: unnormalised, of each draw (chain, draw), in unconstrained coordinates; NaN where
+            the method has none.
         cost: calls of the dynamics p(x_t | x_{t-1}).
         status: what happened, in plain words.
-        lag: the lag L, and why it was chosen.
-        history: one record for each round: losses, effective sizes, shifts, seconds by phase.
-        posterior: the posterior as a function.
+        lag: the lag L, and why it was chosen; None where the method has none.
+        history: one record for each round or generation, such as losses, effective sizes, seconds.
+        arrays: what else the method kept, such as weights and distances of ABC particles, by name.
+        posterior: the posterior as a function; None where the method has none.
         problem: the question that was asked.
         method: the options that answered it.
         seed: the seed.
@@ -42,23 +46,25 @@ class Result:
     log_density: np.ndarray
     cost: int
     status: str
-    lag: tuple[int, str]
+    lag: tuple[int, str] | None
     history: list[dict[str, Any]]
-    posterior: Posterior
+    arrays: dict[str, np.ndarray]
+    posterior: Posterior | None
     problem: Problem
-    method: Any
+    method: Method
     seed: int
 
     @staticmethod
-    def of(problem: Problem, method: Any, outcome: Any, seed: int) -> "Result":
+    def of(problem: Problem, method: Method, outcome: Outcome, seed: int) -> "Result":
         """Put together what a method returned."""
         return Result(
-            draws=constrained(problem.prior, outcome.draws.z),
-            log_density=outcome.draws.log_density,
-            cost=outcome.simulated.cost,
+            draws=constrained(problem.prior, outcome.z),
+            log_density=outcome.log_density,
+            cost=outcome.cost,
             status=outcome.status,
-            lag=(outcome.lag.lag, outcome.lag.reason),
+            lag=None if outcome.lag is None else (outcome.lag.lag, outcome.lag.reason),
             history=outcome.history,
+            arrays=outcome.arrays,
             posterior=outcome.posterior,
             problem=problem,
             method=method,
@@ -107,25 +113,26 @@ class Result:
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
         arrays: dict[str, Any] = {f"draws.{name}": value for name, value in self.draws.items()}
+        arrays |= {f"arrays.{name}": value for name, value in self.arrays.items()}
         arrays |= {"log_density": self.log_density, "series": self.problem.series}
         np.savez_compressed(folder / "draws.npz", **arrays)
-        kernel = self.posterior.likelihood.kernel
-        leaves = jax.tree.leaves(eqx.filter(kernel, eqx.is_array))
-        save_file(
-            {f"{i:04d}": np.asarray(x) for i, x in enumerate(leaves)}, folder / "kernel.safetensors"
-        )
+        kernel = None if self.posterior is None else self.posterior.kernel
+        if kernel is not None:
+            leaves = jax.tree.leaves(eqx.filter(kernel, eqx.is_array))
+            weights = {f"{i:04d}": np.asarray(x) for i, x in enumerate(leaves)}
+            save_file(weights, folder / "kernel.safetensors")
         facts = {
             "format": FORMAT,
             "names": list(self.draws),
             "cost": self.cost,
             "status": self.status,
-            "lag": list(self.lag),
+            "lag": None if self.lag is None else list(self.lag),
             "history": self.history,
             "seed": self.seed,
             "method": codec.encode(self.method),
             "prior": _or_none(codec.encode_prior, self.problem.prior),
             "model": _or_none(codec.encode, self.problem.model),
-            "past": [kernel.past.lag, list(kernel.past.decays)],
+            "past": None if kernel is None else [kernel.past.lag, list(kernel.past.decays)],
         }
         (folder / "result.json").write_text(json.dumps(facts, indent=1))
 
@@ -152,8 +159,6 @@ def load(path: str | Path, *, model: Any = None, prior: Prior | None = None) -> 
 
 
 def _read(folder: Path, facts: dict[str, Any], model: Any, prior: Prior | None) -> Result:
-    from safetensors.numpy import load_file
-
     for name, given in (("model", model), ("prior", prior)):
         if given is None and facts[name] is None:
             raise ValueError(f"its {name} could not be saved; give it, as in load(path, {name}=...)")
@@ -163,32 +168,41 @@ def _read(folder: Path, facts: dict[str, Any], model: Any, prior: Prior | None) 
     with (folder / "draws.npz").open("rb") as file, np.load(file, allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
     problem = Problem(model, prior, arrays["series"])
-    past = Past(int(facts["past"][0]), tuple(facts["past"][1]))
-    skeleton = _skeleton(method, past, problem)
-    weights = load_file(folder / "kernel.safetensors")
-    kernel = _fill(skeleton, [weights[key] for key in sorted(weights)])
-    likelihood = SurrogateLikelihood.of(kernel, jnp.asarray(problem.series))
     return Result(
         draws={name: arrays[f"draws.{name}"] for name in facts["names"]},
         log_density=arrays["log_density"],
         cost=facts["cost"],
         status=facts["status"],
-        lag=(facts["lag"][0], facts["lag"][1]),
+        lag=None if facts["lag"] is None else (facts["lag"][0], facts["lag"][1]),
         history=facts["history"],
-        posterior=Posterior(prior, likelihood),
+        arrays={name[7:]: value for name, value in arrays.items() if name.startswith("arrays.")},
+        posterior=_posterior(folder, facts["past"], method, problem),
         problem=problem,
         method=method,
         seed=facts["seed"],
     )
 
 
-def _skeleton(method: Any, past: Past, problem: Problem) -> Kernel:
+def _posterior(folder: Path, past: Any, method: Any, problem: Problem) -> Posterior | None:
+    """The learned one where a kernel was saved, the exact one where the method has it."""
+    from safetensors.numpy import load_file
+
+    if past is None:
+        return method.posterior(problem) if hasattr(method, "posterior") else None
+    plan = method.plan(problem)
+    weights = load_file(folder / "kernel.safetensors")
+    skeleton = _skeleton(plan, Past(int(past[0]), tuple(past[1])), problem)
+    kernel = _fill(skeleton, [weights[key] for key in sorted(weights)])
+    return Posterior(problem.prior, SurrogateLikelihood.of(kernel, plan.observed(problem)))
+
+
+def _skeleton(plan: Plan, past: Past, problem: Problem) -> Kernel:
     """A kernel of the right shapes."""
-    d_y, size = problem.series.shape[1], problem.prior.size
-    keys = jax.random.split(jax.random.key(0), method.training.num_members)
-    members = eqx.filter_vmap(lambda k: method.density.make(k, d_y, past, size))(keys)
+    d_y, size = plan.observed(problem).shape[1], problem.prior.size
+    keys = jax.random.split(jax.random.key(0), plan.training.num_members)
+    members = eqx.filter_vmap(lambda k: plan.family.make(k, d_y, past, size))(keys)
     y, z = jnp.zeros(d_y), jnp.zeros(size)
-    return Kernel(members, Scaling(y, y, y, z, z, method.transform), past)
+    return Kernel(members, Scaling(y, y, y, z, z, plan.transform), past)
 
 
 def _fill(skeleton: Kernel, leaves: list[np.ndarray]) -> Kernel:

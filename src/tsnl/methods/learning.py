@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float, Key
 from tsnl.density import Family, Kernel, Scaling, Transform, num_weights
 from tsnl.lag import LagChoice, by_acf, by_score
 from tsnl.methods.simulated import Simulated, Strategy
+from tsnl.problem import Problem
 from tsnl.sampling import MCMC
 from tsnl.training import Fit, Training, train
 from tsnl.windows import Past, Windows, split
@@ -24,10 +25,14 @@ class Plan:
     """What a sequential method is to do, its options checked.
 
     Attributes:
+        title: what the method is called.
+        whole: whether a series is one row of T d_y entries, as in SNL, or T rows.
         lag, decays: the lag, or the rule that finds it, and the decay rates of the summaries.
         dequantise: whether y is integer-valued and gets uniform noise in training.
     """
 
+    title: str
+    whole: bool
     rounds: int
     simulations: int
     widen: float
@@ -41,6 +46,14 @@ class Plan:
     dequantise: bool
     stop: Literal["never", "converged"]
 
+    def rows(self, series: Float[np.ndarray, "N T d_y"]) -> Float[np.ndarray, "N rows entries"]:
+        """Series as the density sees them."""
+        return series.reshape(len(series), 1, -1) if self.whole else series
+
+    def observed(self, problem: Problem) -> Float[Array, "rows entries"]:
+        """The observed series as the density sees it."""
+        return jnp.asarray(self.rows(problem.series[None])[0])
+
 
 def decide_lag(
     key: Key[Array, ""], plan: Plan, simulated: Simulated, scaling: Scaling, observed: np.ndarray
@@ -48,7 +61,7 @@ def decide_lag(
     """The lag of a plan, by its rule where it has one, from the first round's simulations."""
     if isinstance(plan.lag, int):
         return LagChoice(plan.lag, "it was given", {})
-    series = simulated.series[: simulated.count]
+    series = plan.rows(simulated.series[: simulated.count])
     if plan.lag == "acf":
         return by_acf(observed, series)
     there = np.isfinite(simulated.series[:, 0, 0])
@@ -84,11 +97,12 @@ def learn(
         z_scale=jnp.asarray(z.std(axis=0) + 1e-3, dtype=float),
     )
     keys = jax.random.split(key, 3)
-    series = jnp.asarray(simulated.series)
+    rows = plan.rows(simulated.series)
+    series = jnp.asarray(rows)
     if plan.dequantise:
         series = series + jax.random.uniform(keys[0], series.shape, minval=-0.5, maxval=0.5)
     windows, theta = _prepare(series, jnp.asarray(simulated.z), scaling, past)
-    targets = np.isfinite(simulated.series).all(axis=2) & chosen[:, None]
+    targets = np.isfinite(rows).all(axis=2) & chosen[:, None]
     options = plan.training
     use, held = split(rng, targets, options.num_members, options.held_out, past.lag)
     members = plan.family.start(keys[1], options.num_members, windows, theta, jnp.asarray(use), past)

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key
 
 from tsnl.density import Scaling, fit_scaling
-from tsnl.lag import LagChoice
 from tsnl.likelihood.surrogate import SurrogateLikelihood
 from tsnl.methods.learning import Plan, decide_lag, learn
+from tsnl.methods.outcome import Outcome
 from tsnl.methods.simulated import Simulated, add_simulations, choose, propose, warn_if_far
 from tsnl.posterior import Posterior, sample_posterior
 from tsnl.problem import Problem
@@ -24,18 +23,6 @@ from tsnl.windows import Past
 CONVERGED = 0.15  # shift of mean and of log sd, in posterior sds, below which a round was idle
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What the rounds led to."""
-
-    posterior: Posterior
-    draws: Draws
-    simulated: Simulated
-    history: list[dict[str, Any]]
-    lag: LagChoice
-    status: str
-
-
 def run_rounds(key: Key[Array, ""], problem: Problem, plan: Plan, progress: Progress) -> Outcome:
     """Algorithm 1: propose, simulate, learn the kernel, sample, repeat."""
     simulated = Simulated.none(problem, plan.rounds * plan.simulations)
@@ -45,33 +32,33 @@ def run_rounds(key: Key[Array, ""], problem: Problem, plan: Plan, progress: Prog
     draws: Draws | None = None
     history: list[dict[str, Any]] = []
     status = f"finished: all {plan.rounds} rounds run"
-    progress.start(plan.rounds)
+    progress.start(plan.title, plan.rounds)
     for round_ in range(plan.rounds):
         clock = [time.perf_counter()]
         keys = jax.random.split(jax.random.fold_in(key_rounds, round_), 3)
-        progress.phase(round_, "simulate")
+        told = _Teller(progress, round_, plan.rounds, history)
+        told.phase("simulate")
         z = propose(keys[0], rng, problem, draws, plan.simulations, plan.widen)
         add_simulations(key_simulate, problem, simulated, z, round_)
         if scaling is None:
             first = simulated.series[: simulated.count]
-            scaling = fit_scaling(first, simulated.z[: simulated.count], plan.transform)
+            scaling = fit_scaling(plan.rows(first), simulated.z[: simulated.count], plan.transform)
             warn_if_far(problem.series, first)
             lag = decide_lag(key_lag, plan, simulated, scaling, problem.series)
             past = Past(lag.lag, plan.decays)
         clock.append(time.perf_counter())
 
-        progress.phase(round_, "train")
+        told.phase("train")
         chosen = choose(plan.strategy, simulated, problem.series, plan.simulations)
         kernel, fit = learn(keys[1], rng, simulated, chosen, scaling, plan, past)
         clock.append(time.perf_counter())
 
-        progress.phase(round_, "sample")
-        posterior = Posterior(problem.prior, SurrogateLikelihood.of(kernel, jnp.asarray(problem.series)))
+        told.phase("sample")
+        posterior = Posterior(problem.prior, SurrogateLikelihood.of(kernel, plan.observed(problem)))
         new = sample_posterior(keys[2], posterior, simulated.z[: simulated.count], plan.sampler)
         clock.append(time.perf_counter())
 
         history.append(record(simulated, fit, new, draws, clock))
-        progress.round_done(round_, history[-1])
         draws = new
         if plan.stop == "converged" and history[-1]["shift"] < CONVERGED:
             status = (
@@ -81,7 +68,25 @@ def run_rounds(key: Key[Array, ""], problem: Problem, plan: Plan, progress: Prog
             break
     if not new.healthy:
         status += f"; the chains need a look: R-hat {new.r_hat:.3f}, effective size {new.effective:.0f}"
-    return Outcome(posterior, new, simulated, history, lag, status)
+    progress.now(plan.rounds, status)
+    return Outcome(new.z, new.log_density, simulated.cost, status, history, posterior, lag)
+
+
+@dataclass(frozen=True)
+class _Teller:
+    """Tells how far the rounds are, with the facts of the last one."""
+
+    progress: Progress
+    round_: int
+    rounds: int
+    history: list[dict[str, Any]]
+
+    def phase(self, name: str) -> None:
+        """A phase begins: simulate, train or sample, about equally long."""
+        text = f"round {self.round_ + 1}/{self.rounds} {name:8}"
+        if self.history:
+            text += f" loss {self.history[-1]['loss']:.3f} cost {self.history[-1]['cost']:,}"
+        self.progress.now(self.round_ + ("simulate", "train", "sample").index(name) / 3, text)
 
 
 def record(

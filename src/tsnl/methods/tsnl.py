@@ -9,7 +9,8 @@ from jaxtyping import Array, Key
 
 from tsnl.density import MAF, TRANSFORMS, Family, Mixture, Transform
 from tsnl.methods.learning import Lag, Plan
-from tsnl.methods.rounds import Outcome, run_rounds
+from tsnl.methods.outcome import Outcome
+from tsnl.methods.rounds import run_rounds
 from tsnl.methods.simulated import Strategy
 from tsnl.problem import Problem
 from tsnl.progress import Progress
@@ -95,6 +96,8 @@ class TSNL:
         if dequantise is None:
             dequantise = is_integer(problem.series)
         return Plan(
+            title="T-SNL",
+            whole=False,
             rounds=self.rounds,
             simulations=self.simulations,
             widen=self.widen,
