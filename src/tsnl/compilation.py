@@ -26,5 +26,5 @@ def cache_compilations() -> None:
     except OSError:
         return  # a read-only home: compile anew each time
     jax.config.update("jax_compilation_cache_dir", str(folder))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     compilation_cache.reset_cache()  # JAX may have looked for a folder before there was one

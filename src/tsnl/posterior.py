@@ -53,30 +53,28 @@ class Posterior(eqx.Module):
         return constrained(self.prior, draws.z)
 
 
-def sample_posterior(key: Key[Array, ""], posterior: Posterior, points: Any, options: MCMC) -> Draws:
-    """Chains that start at the best of some points (prior draws where None)."""
+def sample_posterior(
+    key: Key[Array, ""], posterior: Posterior, points: Any, options: MCMC, spread: Any = None
+) -> Draws:
+    """Chains that start at the best of some points (prior draws where None).
+
+    Args:
+        key: a JAX random key.
+        posterior: what to sample.
+        points: unconstrained points near the mass.
+        options: how.
+        spread: a covariance of about the posterior's size, a twentieth of the prior's where None.
+    """
     key_points, key_sample = jax.random.split(key)
-    prior_draws = jax.vmap(posterior.prior.unconstrain)(posterior.prior.sample(key_points, 256))
-    points = prior_draws if points is None else jnp.asarray(points)
-    values = np.asarray(_values(posterior, _padded(points, 256)))[: len(points)]
-    order = np.argsort(-np.where(np.isnan(values), -np.inf, values))
-    best = np.resize(order[: options.num_chains], options.num_chains)
-    spread = jnp.atleast_2d(jnp.cov(prior_draws.T)) * 0.05
-    return sample(key_sample, posterior, points[jnp.asarray(best)], spread, options)
-
-
-@eqx.filter_jit
-def _values(posterior: Posterior, z: Float[Array, "n size"]) -> Float[Array, " n"]:
-    return jax.lax.map(posterior, z, batch_size=16)
-
-
-def _padded(points: Float[Array, "n size"], multiple: int) -> Float[Array, "m size"]:
-    """Filled up to a multiple by repeating the last point: few sizes to compile for."""
-    missing = -len(points) % multiple
-    return jnp.concatenate([points, jnp.repeat(points[-1:], missing, axis=0)])
+    if points is None or spread is None:
+        cloud = posterior.prior.sample_unconstrained(key_points, 256)
+        points = cloud if points is None else points
+        spread = 0.05 * np.atleast_2d(np.cov(cloud.T)) if spread is None else spread
+    dtype = jnp.asarray(0.0).dtype
+    return sample(key_sample, posterior, np.asarray(points, dtype), np.asarray(spread, dtype), options)
 
 
 def constrained(prior: Prior, z: Float[np.ndarray, "chain draw size"]) -> dict[str, np.ndarray]:
     """Draws of z as draws of theta."""
-    theta = jax.vmap(jax.vmap(prior.constrain))(jnp.asarray(z))
-    return {name: np.asarray(value) for name, value in theta.items()}
+    theta = prior.constrain_all(z.reshape(-1, z.shape[-1]))
+    return {name: value.reshape(*z.shape[:2], *value.shape[1:]) for name, value in theta.items()}

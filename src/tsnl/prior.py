@@ -5,13 +5,14 @@ vector `z` in R^size. The change between the two, and its log-Jacobian, is made 
 """
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from math import prod
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
-from jaxtyping import Array, ArrayLike, Float, Key, Shaped
+from jaxtyping import Array, ArrayLike, Float, Int, Key, Shaped
 
 from tsnl.sites import Site, Theta, make_site
 
@@ -109,6 +110,18 @@ class Prior:
             theta |= site.split(jnp.asarray(site.bijection(site.take(z))))
         return theta
 
+    def sample_unconstrained(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, "n size"]:
+        """Draws of z, compiled; draw i depends on `fold_in(key, i)` alone."""
+        index = _blocks(np.arange(n))
+        return np.concatenate([np.asarray(_draw_block(self, key, part)) for part in index])[:n]
+
+    def constrain_all(self, z: Float[np.ndarray, "n size"]) -> dict[str, np.ndarray]:
+        """The theta of many z, compiled: name to array (n, *event)."""
+        parts = [_constrain_block(self, np.asarray(part, jnp.result_type(float))) for part in _blocks(z)]
+        return {
+            name: np.concatenate([np.asarray(p[name]) for p in parts])[: len(z)] for name in self.names
+        }
+
     def log_jacobian(self, z: Float[ArrayLike, " size"]) -> Float[Array, ""]:
         r"""\log |\det \partial\theta / \partial z|, theta taken as its distinct free entries."""
         parts = []
@@ -166,3 +179,21 @@ class Prior:
             raise ValueError(
                 f"The model has no parameter {unknown}; it has {known}. Rename it in the prior."
             )
+
+
+BLOCK = 1024  # rows of one compiled call; a shorter block is filled up
+
+
+def _blocks(rows: np.ndarray) -> list[np.ndarray]:
+    filled = rows[np.minimum(np.arange(-(-len(rows) // BLOCK) * BLOCK), len(rows) - 1)]
+    return np.split(filled, len(filled) // BLOCK)
+
+
+@partial(jax.jit, static_argnums=0)
+def _draw_block(prior: Prior, key: Key[Array, ""], index: Int[Array, " n"]) -> Float[Array, "n size"]:
+    return jax.vmap(lambda i: prior.unconstrain(prior._sample_one(jax.random.fold_in(key, i))))(index)
+
+
+@partial(jax.jit, static_argnums=0)
+def _constrain_block(prior: Prior, z: Float[Array, "n size"]) -> dict[str, Array]:
+    return jax.vmap(prior.constrain)(z)

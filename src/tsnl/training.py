@@ -1,5 +1,6 @@
 """Data in, fitted ensemble out: no windowing and no splitting of its own."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -7,12 +8,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from tsnl.density.base import Density
 from tsnl.windows import Windows, pick, pick_evenly
 
 RETRIES, SMALLER = 3, 0.3
+FIRST, SECOND = 0.9, 0.99  # decay of Adam's moments
 
 
 @dataclass(frozen=True)
@@ -78,12 +81,13 @@ class Fit(NamedTuple):
 
 
 class _Progress(NamedTuple):
-    """The state of one member's training."""
+    """The state of one member's training, its weights as one vector."""
 
-    weights: Any
-    moments: Any
-    average: Any
-    best: Any
+    weights: Float[Array, " weights"]
+    mean: Float[Array, " weights"]
+    square: Float[Array, " weights"]
+    average: Float[Array, " weights"]
+    best: Float[Array, " weights"]
     best_loss: Float[Array, ""]
     num_worse: Int[Array, ""]
 
@@ -96,6 +100,7 @@ def train(
     use: Bool[np.ndarray, "M N T"],
     held: Bool[np.ndarray, "M N T"],
     options: Training,
+    effort: float = 1.0,
 ) -> tuple[Density, Fit]:
     """Fit an ensemble by maximum (penalised) likelihood.
 
@@ -107,19 +112,21 @@ def train(
         use: the windows that each member learns from.
         held: the windows that each member is held to.
         options: how.
+        effort: share of the steps to take, where a rough fit will do.
 
     Raises:
         FloatingPointError: training diverged at every step size tried.
     """
     rate = options.learning_rate
+    looks = num_looks(int(use.sum(axis=(1, 2)).max()), effort, options)
     for retry in range(RETRIES + 1):
         fitted, history, losses = _train(
-            key, members, windows, theta, jnp.asarray(use), jnp.asarray(held), jnp.asarray(rate), options
+            key, members, windows, theta, use, held, jnp.asarray([rate, looks], dtype=float), options
         )
         if np.isfinite(losses).all():
-            looks = np.asarray(history)
-            taken = int(np.isfinite(looks).any(axis=1).sum()) * options.check_every
-            return fitted, Fit(float(losses.mean()), looks, taken, retry)
+            seen = np.asarray(history)
+            taken = int(np.isfinite(seen).any(axis=1).sum()) * options.check_every
+            return fitted, Fit(float(losses.mean()), seen, taken, retry)
         rate *= SMALLER
     raise FloatingPointError(
         f"Training diverged with learning rates from {options.learning_rate} to {rate:.1e}. Look at "
@@ -133,37 +140,32 @@ def _train(
     members: Density,
     windows: Windows,
     theta: Float[Array, "N size"],
-    use: Bool[Array, "M N T"],
-    held: Bool[Array, "M N T"],
-    rate: Float[Array, ""],
+    use: Bool[Array | np.ndarray, "M N T"],
+    held: Bool[Array | np.ndarray, "M N T"],
+    course: Float[Array, " 2"],
     options: Training,
 ) -> tuple[Density, Float[Array, "looks M"], Float[Array, " M"]]:
-    import optax  # slow to import
-
+    rate, looks = course  # values, not shapes: more data or smaller steps do not compile anew
     max_looks = -(-options.max_steps // options.check_every)
-    num_looks = _num_looks(jnp.max(jnp.sum(use, axis=(1, 2))), options)
-    total = num_looks * options.check_every
-    weights, rest = eqx.partition(members, eqx.is_inexact_array)
+    total = looks * options.check_every
+    tree, rest = eqx.partition(members, eqx.is_inexact_array)
     fixed, static = eqx.partition(rest, eqx.is_array)  # masks and permutations have a member axis too
-    adam = optax.chain(optax.clip_by_global_norm(options.clip), optax.scale_by_adam(b2=0.99))
+    _, restore = ravel_pytree(jax.tree.map(lambda x: x[0], tree))
+    num_members = use.shape[0]
+    weights = jnp.concatenate([x.reshape(num_members, -1) for x in jax.tree.leaves(tree)], axis=1)
     length = windows.y.shape[1]
 
-    def loss(w: Any, still: Any, index: Int[Array, " n"], strength: Array) -> Array:
-        density = eqx.combine(w, still, static)
+    def loss(w: Array, still: Any, index: Int[Array, " n"], strength: Array) -> Array:
+        density = eqx.combine(restore(w), still, static)
         y, context = windows.take(index // length, index % length)
-        log_q = jax.vmap(density.log_prob)(y, context, theta[index // length])
+        log_q = density.log_probs(y, context, theta[index // length])
         return -jnp.mean(log_q) + strength * density.penalty()
 
     def step(state: _Progress, still: Any, now: tuple[Array, Array], counts: Array) -> _Progress:
         t, key = now
         index = _draw(key, counts, options.batch_size)
         gradient = jax.grad(loss)(state.weights, still, index, options.penalty / counts[-1])
-        updates, moments = adam.update(gradient, state.moments)
-        size = rate * _schedule(t / total)
-        new = jax.tree.map(lambda w, u: w - size * u, state.weights, updates)
-        keep = jnp.minimum(options.averaging, (1 + t) / (10 + t))
-        average = jax.tree.map(lambda a, w: keep * a + (1 - keep) * w, state.average, new)
-        return state._replace(weights=new, moments=moments, average=average)
+        return _adam(state, gradient, t, rate * _schedule(t / total), options)
 
     def look(
         state: _Progress, still: Any, n: Array, key: Array, counts: Array, check: Array
@@ -173,9 +175,8 @@ def _train(
         new = jax.lax.scan(lambda s, x: (step(s, still, x, counts), None), state, (times, keys))[0]
         value = loss(new.average, still, check, jnp.zeros(()))
         better = value < state.best_loss
-        best = jax.tree.map(lambda a, b: jnp.where(better, a, b), new.average, state.best)
         new = new._replace(
-            best=best,
+            best=jnp.where(better, new.average, state.best),
             best_loss=jnp.where(better | jnp.isnan(value), value, state.best_loss),
             num_worse=jnp.where(better, 0, state.num_worse + 1),
         )
@@ -183,19 +184,19 @@ def _train(
         new = jax.tree.map(lambda a, b: jnp.where(done, b, a), new, state)
         return new, jnp.where(done, jnp.nan, value)
 
-    num_members = use.shape[0]
     counts = jnp.cumsum(use.reshape(num_members, -1), axis=1, dtype=jnp.int32)
     held_counts = jnp.cumsum(held.reshape(num_members, -1), axis=1, dtype=jnp.int32)
     check = jax.vmap(lambda c: pick_evenly(c, 4 * options.batch_size))(held_counts)
     keys = jax.random.split(key, num_members)
+    zero = jnp.zeros_like(weights)
     state = _Progress(
-        weights, jax.vmap(adam.init)(weights), weights, weights,
+        weights, zero, zero, weights, weights,
         jnp.full(num_members, jnp.inf), jnp.zeros(num_members, jnp.int32),
     )  # fmt: skip
 
     def more(carry: tuple[_Progress, Array, Array]) -> Array:
         state, n, _ = carry
-        return (n < num_looks) & jnp.any(state.num_worse < options.patience)
+        return (n < looks) & jnp.any(state.num_worse < options.patience)
 
     def advance(carry: tuple[_Progress, Array, Array]) -> Any:
         state, n, history = carry
@@ -206,14 +207,29 @@ def _train(
 
     history = jnp.full((max_looks, num_members), jnp.nan)
     state, _, history = jax.lax.while_loop(more, advance, (state, jnp.zeros((), jnp.int32), history))
-    return eqx.combine(state.best, fixed, static), history, state.best_loss
+    return eqx.combine(jax.vmap(restore)(state.best), fixed, static), history, state.best_loss
 
 
-def _num_looks(num_windows: Int[Array, ""], options: Training) -> Int[Array, ""]:
-    """How often to look: a value, not a shape, so that more data do not compile anew."""
+def _adam(
+    state: _Progress, gradient: Float[Array, " weights"], t: Array, size: Array, options: Training
+) -> _Progress:
+    """One step of Adam on a clipped gradient, and of the moving average of the weights."""
+    norm = jnp.sqrt(jnp.sum(gradient**2))
+    gradient = gradient * jnp.minimum(1.0, options.clip / norm)
+    mean = FIRST * state.mean + (1 - FIRST) * gradient
+    square = SECOND * state.square + (1 - SECOND) * gradient**2
+    scale = jnp.sqrt(square / (1 - SECOND ** (t + 1))) + 1e-8
+    weights = state.weights - size * mean / (1 - FIRST ** (t + 1)) / scale
+    keep = jnp.minimum(options.averaging, (1 + t) / (10 + t))
+    average = keep * state.average + (1 - keep) * weights
+    return state._replace(weights=weights, mean=mean, square=square, average=average)
+
+
+def num_looks(num_windows: int, effort: float, options: Training) -> int:
+    """How often to look: the number of steps over those between two looks."""
     steps = options.num_epochs * num_windows / options.batch_size
-    steps = jnp.clip(steps, options.min_steps, options.max_steps)
-    return jnp.ceil(steps / options.check_every).astype(jnp.int32)
+    steps = effort * min(max(steps, options.min_steps), options.max_steps)
+    return math.ceil(steps / options.check_every)
 
 
 def _schedule(share: Array) -> Array:

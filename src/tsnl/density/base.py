@@ -24,6 +24,12 @@ class Density(eqx.Module):
     ) -> Float[Array, ""]:
         r"""\(\log q(y_t \mid \text{context}, \theta)\)."""
 
+    def log_probs(
+        self, y: Float[Array, "n d_y"], context: Context, theta: Float[Array, "n size"]
+    ) -> Float[Array, " n"]:
+        """The same for n windows; a family that takes leading axes anyway need not be mapped."""
+        return jax.vmap(self.log_prob)(y, context, theta)
+
     @abstractmethod
     def sample(
         self, key: Key[Array, ""], context: Context, theta: Float[Array, " size"]

@@ -23,23 +23,20 @@ class Kernel(eqx.Module):
     scaling: Scaling
     past: Past
 
-    def log_prob(
-        self, y: Float[Array, " d_y"], context: Context, theta: Float[Array, " size"]
-    ) -> Float[Array, ""]:
-        r"""\(\log \frac1M \sum_m q_m(y \mid \text{context}, \theta)\), all in standardised units."""
+    def log_probs(
+        self, y: Float[Array, "n d_y"], context: Context, theta: Float[Array, " size"]
+    ) -> Float[Array, " n"]:
+        r"""\(\log \frac1M \sum_m q_m(y \mid \text{context}, \theta)\) of n windows, standardised."""
         log_q = self.member_log_probs(y, context, theta)
-        return jax.nn.logsumexp(log_q) - jnp.log(log_q.shape[0])
+        return jax.nn.logsumexp(log_q, axis=0) - jnp.log(log_q.shape[0])
 
     def member_log_probs(
-        self, y: Float[Array, " d_y"], context: Context, theta: Float[Array, " size"]
-    ) -> Float[Array, " M"]:
-        """The log-density of each member."""
+        self, y: Float[Array, "n d_y"], context: Context, theta: Float[Array, " size"]
+    ) -> Float[Array, "M n"]:
+        """The log-density of each member at n windows."""
         arrays, static = eqx.partition(self.members, eqx.is_array)
-
-        def one(member: Density) -> Array:
-            return eqx.combine(member, static).log_prob(y, context, theta)
-
-        return jax.vmap(one)(arrays)
+        thetas = jnp.broadcast_to(theta, (len(y), theta.shape[0]))
+        return jax.vmap(lambda m: eqx.combine(m, static).log_probs(y, context, thetas))(arrays)
 
     def sample(
         self, key: Key[Array, ""], context: Context, theta: Float[Array, " size"]

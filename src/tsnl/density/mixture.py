@@ -27,6 +27,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jaxtyping import Array, Bool, Float, Key
 
 from tsnl.density.base import Density
@@ -94,57 +95,78 @@ class MixtureDensity(Density):
     past: Past = eqx.field(static=True)
 
     def log_prob(
-        self, y: Float[Array, " d_y"], context: Context, theta: Float[Array, " size"]
-    ) -> Float[Array, ""]:
-        """Sum over the components of their conditional log-densities."""
-        total, before = jnp.zeros(()), jnp.zeros(0)
+        self,
+        y: Float[Array, "*b d_y"],
+        context: Context,
+        theta: Float[Array, "*b size"],
+    ) -> Float[Array, "*b"]:
+        """Sum over the components of their conditional log-densities; leading axes stay."""
+        total, before = lax.full_like(y[..., 0], 0.0), y[..., :0]
         for j, part in enumerate(self.parts):
             fit = regression(part, features(context), theta)
-            residual = (y[j] - fit.mean) * jnp.exp(-fit.log_scale)
-            stretch, moved, log_scale = decouple(fit, before)
-            left = (residual * stretch - moved) * jnp.exp(-log_scale)
-            log_det = jnp.log(stretch) - log_scale - fit.log_scale
+            residual = (y[..., j] - fit.mean) * lax.exp(-fit.log_scale)
+            log_stretch, moved, log_scale = decouple(fit, before)
+            left = (residual * lax.exp(log_stretch) - moved) * lax.exp(-log_scale)
             log_weights, means, log_scales = self._mixture(part, context, theta, before)
-            white = (left - means) * jnp.exp(-log_scales)
-            terms = log_weights - 0.5 * white**2 - log_scales - 0.5 * jnp.log(2 * jnp.pi)
-            total += jax.nn.logsumexp(terms) + log_det
-            before = jnp.append(before, level(residual, 4.0))
+            white = (left[..., None] - means) * lax.exp(-log_scales)
+            terms = log_weights - 0.5 * white * white - log_scales
+            found = _log_sum(terms) - _log_sum(log_weights) - 0.5 * np.log(2 * np.pi)
+            total = total + found + log_stretch - log_scale - fit.log_scale
+            before = _append(before, level(residual, 4.0))
         return total
+
+    log_probs = log_prob
 
     def sample(
         self, key: Key[Array, ""], context: Context, theta: Float[Array, " size"]
     ) -> Float[Array, " d_y"]:
         """The steps of `log_prob` the other way round, one component after the other."""
-        y, before = [], jnp.zeros(0)
+        y: list[Array] = []
+        before = theta[:0]
         for part, key_j in zip(self.parts, jax.random.split(key, len(self.parts)), strict=True):
             key_pick, key_noise = jax.random.split(key_j)
             fit = regression(part, features(context), theta)
-            stretch, moved, log_scale = decouple(fit, before)
+            log_stretch, moved, log_scale = decouple(fit, before)
             log_weights, means, log_scales = self._mixture(part, context, theta, before)
             k = jax.random.categorical(key_pick, log_weights)
             left = means[k] + jnp.exp(log_scales[k]) * jax.random.normal(key_noise)
-            residual = (left * jnp.exp(log_scale) + moved) / stretch
+            residual = (left * jnp.exp(log_scale) + moved) * jnp.exp(-log_stretch)
             y.append(fit.mean + jnp.exp(fit.log_scale) * residual)
-            before = jnp.append(before, level(residual, 4.0))
+            before = _append(before, level(residual, 4.0))
         return jnp.stack(y)
 
     def _mixture(
         self, part: Part, context: Context, theta: Array, before: Array
     ) -> tuple[Array, Array, Array]:
-        """Log-weights, means and log-scales of the mixture (K each)."""
-        shape = part.shape
+        """Log-weights up to a constant, means and log-scales of the mixture (K each)."""
+        k = self.options.num_components
+        shape = jnp.broadcast_to(part.shape, (*theta.shape[:-1], 3 * k))
         if part.layers:
-            hidden = jnp.concatenate([soft(features(context), 4.0), before, soft(theta, 4.0)])
+            inputs = [soft(features(context), 4.0), before, soft(theta, 4.0)]
+            hidden = lax.concatenate(inputs, theta.ndim - 1)
             for weight, bias in part.layers:
-                hidden = jax.nn.silu(hidden @ weight + bias)
+                hidden = hidden @ weight + bias
+                hidden = hidden * lax.logistic(hidden)
             shape = shape + hidden @ part.out
-        log_weights, means, log_scales = jnp.split(shape, 3)
-        return jax.nn.log_softmax(log_weights), soft(means, 6.0), soft(log_scales, 3.0)
+        log_weights, means, log_scales = (shape[..., i * k : (i + 1) * k] for i in range(3))
+        return log_weights, soft(means, 6.0), soft(log_scales, 3.0)
 
     def penalty(self) -> Float[Array, ""]:
         """Minus the log-prior of all weights."""
         fading = self.options.fading
         return sum((minus_log_prior(p, self.past, fading) for p in self.parts), jnp.zeros(()))
+
+
+def _log_sum(x: Float[Array, "*b K"]) -> Float[Array, "*b"]:
+    """Log of the sum of exponentials over the last axis, safe from overflow."""
+    axis = x.ndim - 1
+    top = lax.stop_gradient(lax.reduce(x, np.array(-np.inf, x.dtype), lax.max, (axis,)))
+    total = lax.reduce(lax.exp(x - top[..., None]), np.zeros((), x.dtype), lax.add, (axis,))
+    return top + lax.log(total)
+
+
+def _append(before: Float[Array, "*b j"], new: Float[Array, "*b"]) -> Float[Array, "*b more"]:
+    return lax.concatenate([before, new[..., None]], before.ndim - 1)
 
 
 def _regression_of(j: int) -> Callable[[Any], tuple[Array, Array]]:

@@ -1,8 +1,10 @@
 """Where the regressions of a mixture density start: ridge regression with a theta-dependent variance."""
 
-import equinox as eqx
+from typing import Any
+
 import jax
 import jax.numpy as jnp
+from jax.scipy.linalg import cho_solve
 from jaxtyping import Array, Bool, Float
 
 from tsnl.density.regression import bases, features
@@ -21,11 +23,6 @@ def ridge_start(
     Two sweeps of generalised ridge regression on (1, theta) x features: the residual variance of each
     series gives the variance as a function of theta, and that weighs the rows of the next sweep.
     """
-    return list(_starts(windows, theta, use, fading))
-
-
-@eqx.filter_jit
-def _starts(windows: Windows, theta: Array, use: Array, fading: float) -> tuple:
     num_series, length = use.shape
     rows = min(ROWS, num_series * length)
     counts = jnp.cumsum(use.ravel(), dtype=jnp.int32)
@@ -44,18 +41,25 @@ def _starts(windows: Windows, theta: Array, use: Array, fading: float) -> tuple:
     share = counts[-1] / rows  # each row stands for that many
 
     def component(target: Array) -> tuple[Array, Array]:
-        log_sd = jnp.zeros(quadratic.shape[1]).at[0].set(-0.35)
-        for _ in range(2):
+        def sweep(_: Any, before: tuple[Array, Array]) -> tuple[Array, Array]:
+            log_sd = before[1]
             inverse = share * jnp.exp(-2 * jnp.clip(quadratic @ log_sd, -6, 3))[series][:, None]
             gram = (design * inverse).T @ design + jnp.diag(precision)
-            solution = jnp.linalg.solve(gram, (design * inverse).T @ target)
+            solution = _solve(gram, (design * inverse).T @ target)
             square = jax.ops.segment_sum((target - design @ solution) ** 2, series, num_series)
             pooled = jnp.sum(square) / rows
             logs = 0.5 * jnp.log((square + PSEUDO * pooled) / (weight + PSEUDO) + 1e-8)
             ridge = jnp.diag(1 / quadratic_sd[:, 0] ** 2)
             weighted = quadratic * weight[:, None] * share
-            log_sd = jnp.linalg.solve(weighted.T @ quadratic + ridge, weighted.T @ logs)
+            return solution, _solve(weighted.T @ quadratic + ridge, weighted.T @ logs)
+
+        begin = jnp.zeros(design.shape[1]), jnp.zeros(quadratic.shape[1]).at[0].set(-0.35)
+        solution, log_sd = jax.lax.fori_loop(0, 2, sweep, begin)
         mean = solution[: linear.shape[1] * c.shape[1]].reshape(linear.shape[1], c.shape[1])
         return mean, jnp.stack([solution[mean.size :], log_sd], axis=1)
 
-    return tuple(component(y[:, j]) for j in range(y.shape[1]))
+    return [component(y[:, j]) for j in range(y.shape[1])]
+
+
+def _solve(gram: Float[Array, "p p"], right: Float[Array, " p"]) -> Float[Array, " p"]:
+    return cho_solve((jnp.linalg.cholesky(gram), True), right)

@@ -5,7 +5,7 @@ unconstrained, is centred and scaled. The log-Jacobian of y's change is part of 
 that log-likelihoods of different settings can be compared.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -35,7 +35,7 @@ class Scaling(eqx.Module):
 
     def standardise(self, y: Float[Array, "*b d_y"]) -> Float[Array, "*b d_y"]:
         """From the user's units to the network's."""
-        return (self._forward(y) - self.y_mean) / self.y_scale
+        return (forward(y, self.unit, self.transform) - self.y_mean) / self.y_scale
 
     def restore(self, v: Float[Array, "*b d_y"]) -> Float[Array, "*b d_y"]:
         """From the network's units to the user's."""
@@ -59,12 +59,14 @@ class Scaling(eqx.Module):
         """Unconstrained parameters in the network's units."""
         return (z - self.z_mean) / self.z_scale
 
-    def _forward(self, y: Float[Array, "*b d_y"]) -> Float[Array, "*b d_y"]:
-        if self.transform == "asinh":
-            return jnp.arcsinh(y / self.unit)
-        if self.transform == "log1p":
-            return jnp.sign(y) * jnp.log1p(jnp.abs(y))
-        return y
+
+def forward(y: Any, unit: Any, transform: Transform, xp: Any = jnp) -> Any:
+    """The transform of y, by numpy or by jax.numpy."""
+    if transform == "asinh":
+        return xp.arcsinh(y / unit)
+    if transform == "log1p":
+        return xp.sign(y) * xp.log1p(xp.abs(y))
+    return y
 
 
 def fit_scaling(
@@ -88,19 +90,17 @@ def fit_scaling(
             f"Column {int(np.argmax(flat))} of the simulated series never changes: there is nothing to "
             f"learn from it. Remove that column, or check the simulator."
         )
-    identity = Scaling(
-        jnp.asarray(unit), jnp.zeros(rows.shape[1]), jnp.ones(rows.shape[1]),
-        jnp.zeros(z.shape[1]), jnp.ones(z.shape[1]), transform,
-    )  # fmt: skip
-    changed = np.asarray(identity.standardise(jnp.asarray(rows)))
-    return Scaling(
-        unit=jnp.asarray(unit, dtype=float),
-        y_mean=jnp.asarray(np.median(changed, axis=0), dtype=float),
-        y_scale=jnp.asarray(_spread(changed), dtype=float),
-        z_mean=jnp.asarray(z.mean(axis=0), dtype=float),
-        z_scale=jnp.asarray(z.std(axis=0) + 1e-6, dtype=float),
-        transform=transform,
-    )
+    changed = forward(rows, unit, transform, np)
+    dtype = jnp.result_type(float)
+    figures = {
+        "unit": unit,
+        "y_mean": np.median(changed, axis=0),
+        "y_scale": _spread(changed),
+        "z_mean": z.mean(axis=0),
+        "z_scale": z.std(axis=0) + 1e-6,
+    }
+    arrays: Any = {name: jnp.asarray(np.asarray(x, dtype)) for name, x in figures.items()}
+    return Scaling(**arrays, transform=transform)
 
 
 def _spread(rows: Float[np.ndarray, "n d_y"]) -> Float[np.ndarray, " d_y"]:

@@ -2,11 +2,14 @@ r"""The prior of a component's weights: what lets a kernel of several hundred le
 
 In standardised units. Each weight has a prior sd, a guess of how large it may have to be. Weights of one
 kind (those of the near lags, say, or their change with one parameter) form a group, whose common scale
-is unknown: see `_shrink`.
+is unknown: see `minus_log_prior`.
 """
 
+import itertools
 from itertools import pairwise
+from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -26,64 +29,88 @@ TYPICAL = 0.2  # size of a group that is not needed, over the sds above
 
 def feature_sd(
     past: Past, num_features: int, fading: float
-) -> tuple[Float[Array, " F"], Float[Array, " F"]]:
+) -> tuple[Float[np.ndarray, " F"], Float[np.ndarray, " F"]]:
     """Prior sd of each feature's weight, in the mean and in the log-scale; lags fade."""
-    d_y = num_features // (2 * past.lag + 2 * len(past.decays))
+    d_y = num_features // max(2 * past.lag + 2 * len(past.decays), 1)
     fade = np.repeat(fading ** np.arange(past.lag), d_y)
     rest = np.ones(num_features - 2 * len(fade))
     mean = np.concatenate([LAG * fade, ABSENT * fade, FAR * rest])
     scale = np.concatenate([LAG_SCALE * fade, ABSENT_SCALE * fade, FAR_SCALE * rest])
-    return jnp.asarray(mean), jnp.asarray(scale)
+    return mean, scale
 
 
-def slope_sd(size: int) -> tuple[Float[Array, "P1 1"], Float[Array, "P2 1"]]:
+def slope_sd(size: int) -> tuple[Float[np.ndarray, "P1 1"], Float[np.ndarray, "P2 1"]]:
     """Prior sd over the terms of theta: of a weight's (constant, linear) and of an offset's."""
     linear = np.array([1.0] + [SLOPE] * size)[:, None]
     num_squares = size * (size + 1) // 2
     quadratic = [OFFSET] + [OFFSET_SLOPE] * size + [OFFSET_SQUARE] * num_squares
-    return jnp.asarray(linear), jnp.asarray(quadratic)[:, None]
+    return linear, np.array(quadratic)[:, None]
+
+
+class Table(NamedTuple):
+    """What the prior knows of every weight of a part, in the order of its leaves.
+
+    Attributes:
+        precision: 1 / sd of each weight, zero where it has a flat prior.
+        groups: for each group a row that marks its weights.
+        alone: marks the weights in no group.
+    """
+
+    precision: Float[np.ndarray, " weights"]
+    groups: Float[np.ndarray, "groups weights"]
+    alone: Float[np.ndarray, " weights"]
 
 
 def minus_log_prior(part: Part, past: Past, fading: float) -> Float[Array, ""]:
-    """Gaussian for what every kernel needs, shrinking for the groups that it may do without."""
-    size, num_features = part.mean.shape[0] - 1, part.mean.shape[1]
-    mean_sd, scale_sd = feature_sd(past, num_features, fading)
-    _, quadratic = slope_sd(size)
-    total = _gauss(part.shape, 1.0) + _gauss(part.out, OUT)
-    for weights, sd in ((part.mean, mean_sd), (part.scale, scale_sd)):
-        for kind in _kinds(past, num_features):
-            total += _shrink(weights[0, kind] / sd[kind])
-            total += sum((_shrink(row) for row in weights[1:, kind] / (SLOPE * sd[kind])), 0.0)
-    for offsets in (part.offset, part.couple):
-        total += _gauss(offsets[: 1 + size], quadratic[: 1 + size])
-        total += _shrink(offsets[1 + size :] / OFFSET_SQUARE)
-    total += _gauss(part.curve[0], CURVE * OFFSET) + _shrink(part.curve[1:] / CURVE)
-    for i, (weight, _) in enumerate(part.layers):
-        sd = jnp.full((weight.shape[0], 1), HIDDEN / np.sqrt(weight.shape[1]))
-        if i == 0:
-            sd = sd.at[:num_features, 0].multiply(jnp.maximum(mean_sd, scale_sd))
-            total += sum((_shrink(row) for row in weight[-size:] / sd[-size:]), 0.0)
-            weight, sd = weight[:-size], sd[:-size]
-        total += _gauss(weight, sd)
-    return total
+    r"""Gaussian for what every kernel needs, shrinking for the groups that it may do without.
 
-
-def _gauss(w: Array, sd: Array | float) -> Float[Array, ""]:
-    return 0.5 * jnp.sum((w / sd) ** 2)
-
-
-def _shrink(w: Array) -> Float[Array, ""]:
-    r"""A group whose common scale is unknown: \(\frac{n + 1}{2} \log(1 + |w|^2 / t^2)\).
-
-    The marginal of N(0, \tau^2) with an inverse-gamma \tau^2: a group that the data do not ask for is
+    A group w of n weights has a common scale that is unknown, \(\frac{n + 1}{2} \log(1 + |w|^2 / t^2)\):
+    the marginal of N(0, \tau^2) with an inverse-gamma \(\tau^2\). One that the data do not ask for is
     pulled to zero, one that they do ask for is left alone.
     """
-    return 0.5 * (w.size + 1) * jnp.log1p(jnp.sum(w**2) / TYPICAL**2) if w.size else jnp.zeros(())
+    table = make_table(part, past, fading)
+    weights = jnp.concatenate([leaf.ravel() for leaf in jax.tree.leaves(part)])
+    square = (weights * table.precision) ** 2
+    sizes = 0.5 * (table.groups.sum(axis=1) + 1)
+    return 0.5 * square @ table.alone + sizes @ jnp.log1p(table.groups @ square / TYPICAL**2)
+
+
+def make_table(part: Part, past: Past, fading: float) -> Table:
+    """The table for weights of these shapes, in numpy: a constant of the compiled program."""
+    shapes = jax.tree.map(lambda leaf: np.zeros(leaf.shape), part)
+    inverse = jax.tree.map(np.zeros_like, shapes)
+    group = jax.tree.map(lambda leaf: np.full(leaf.shape, -1), shapes)
+    count = itertools.count()
+    size, num_features = shapes.mean.shape[0] - 1, shapes.mean.shape[1]
+    mean_sd, scale_sd = feature_sd(past, num_features, fading)
+    _, quadratic = slope_sd(size)
+    inverse.shape[:], inverse.out[:] = 1.0, 1 / OUT
+    for name, sd in (("mean", mean_sd), ("scale", scale_sd)):
+        getattr(inverse, name)[:] = 1 / (slope_sd(size)[0] * sd)
+        for kind in _kinds(past, num_features):
+            for row in getattr(group, name):
+                row[kind] = next(count)
+    for name in ("offset", "couple"):
+        getattr(inverse, name)[:] = 1 / quadratic
+        getattr(group, name)[1 + size :] = next(count)
+    inverse.curve[:1], inverse.curve[1:] = 1 / (CURVE * OFFSET), 1 / CURVE
+    group.curve[1:] = next(count)
+    for i, (weight, _) in enumerate(inverse.layers):
+        weight[:] = np.sqrt(weight.shape[1]) / HIDDEN
+        if i == 0:
+            weight[:num_features] /= np.maximum(mean_sd, scale_sd)[:, None]
+            for row in group.layers[0][0][-size:]:
+                row[:] = next(count)
+    ids = np.concatenate([leaf.ravel() for leaf in jax.tree.leaves(group)])
+    marks = (ids == np.arange(next(count))[:, None]).astype(np.float32)
+    precision = np.concatenate([leaf.ravel() for leaf in jax.tree.leaves(inverse)])
+    marks = marks[marks.any(axis=1)]
+    return Table(precision.astype(np.float32), marks, (ids < 0).astype(np.float32))
 
 
 def _kinds(past: Past, num_features: int) -> list[slice]:
     """The groups of features: lags, absences, levels and sizes of the far past."""
-    d_y = num_features // (2 * past.lag + 2 * len(past.decays))
+    d_y = num_features // max(2 * past.lag + 2 * len(past.decays), 1)
     near, far = past.lag * d_y, len(past.decays) * d_y
     edges = [0, near, 2 * near, 2 * near + far, num_features]
     return [slice(a, b) for a, b in pairwise(edges) if b > a]

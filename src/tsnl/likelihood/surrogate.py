@@ -6,7 +6,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from tsnl.density.kernel import Kernel
-from tsnl.windows import Windows
+from tsnl.density.scaling import Scaling
+from tsnl.windows import Past, Windows
 
 BLOCK = 1024  # windows evaluated at once: bounds the memory of long series
 
@@ -31,11 +32,7 @@ class SurrogateLikelihood(eqx.Module):
     @staticmethod
     def of(kernel: Kernel, series: Float[Array, "T d_y"]) -> "SurrogateLikelihood":
         """The likelihood of a series, NaN where not observed."""
-        seen = ~jnp.isnan(series)
-        filled = jnp.where(seen, series, 0.0)
-        windows = Windows.of(kernel.scaling.standardise(filled)[None], seen[None], kernel.past)
-        log_jacobian = jnp.sum(jnp.where(seen, kernel.scaling.log_jacobian(filled), 0.0), axis=1)
-        return SurrogateLikelihood(kernel, windows, seen.all(axis=1), log_jacobian)
+        return SurrogateLikelihood(kernel, *_prepare(kernel.scaling, kernel.past, jnp.asarray(series)))
 
     def __call__(self, z: Float[Array, " size"]) -> Float[Array, ""]:
         """The log-likelihood at an unconstrained z."""
@@ -48,7 +45,7 @@ class SurrogateLikelihood(eqx.Module):
 
         def block(times: Array) -> Array:
             y, context = self.windows.take(jnp.zeros_like(times), times)
-            return jax.vmap(self.kernel.log_prob, in_axes=(0, 0, None))(y, context, theta)
+            return self.kernel.log_probs(y, context, theta)
 
         if length <= BLOCK:
             log_q = block(jnp.arange(length))
@@ -57,3 +54,14 @@ class SurrogateLikelihood(eqx.Module):
             times = jnp.minimum(jnp.arange(padded), length - 1).reshape(-1, BLOCK)
             log_q = jax.lax.map(jax.checkpoint(block), times).ravel()[:length]
         return jnp.where(self.targets, log_q + self.log_jacobian, 0.0)
+
+
+@eqx.filter_jit
+def _prepare(
+    scaling: Scaling, past: Past, series: Float[Array, "T d_y"]
+) -> tuple[Windows, Bool[Array, " T"], Float[Array, " T"]]:
+    seen = ~jnp.isnan(series)
+    filled = jnp.where(seen, series, 0.0)
+    windows = Windows.of(scaling.standardise(filled)[None], seen[None], past)
+    log_jacobian = jnp.sum(jnp.where(seen, scaling.log_jacobian(filled), 0.0), axis=1)
+    return windows, seen.all(axis=1), log_jacobian

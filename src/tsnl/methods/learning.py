@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Key
 
-from tsnl.density import Family, Kernel, Scaling, Transform, num_weights
+from tsnl.density import Density, Family, Kernel, Scaling, Transform, num_weights
 from tsnl.lag import LagChoice, by_acf, by_score
 from tsnl.methods.simulated import Simulated, Strategy
 from tsnl.problem import Problem
@@ -45,6 +45,13 @@ class Plan:
     transform: Transform
     dequantise: bool
     stop: Literal["never", "converged"]
+    max_cost: int | None
+
+    def affordable(self, cost: int, length: int) -> int:
+        """How many simulations a round may have, after so many calls of the dynamics."""
+        if self.max_cost is None:
+            return self.simulations
+        return min(self.simulations, (self.max_cost - cost) // length)
 
     def rows(self, series: Float[np.ndarray, "N T d_y"]) -> Float[np.ndarray, "N rows entries"]:
         """Series as the density sees them."""
@@ -88,32 +95,42 @@ def learn(
     scaling: Scaling,
     plan: Plan,
     past: Past,
+    effort: float = 1.0,
 ) -> tuple[Kernel, Fit]:
     """Fit a fresh kernel to the chosen series, in units of where the chosen parameters are."""
+    dtype = jnp.result_type(float)
     z = simulated.z[chosen]
-    scaling = replace(
-        scaling,
-        z_mean=jnp.asarray(z.mean(axis=0), dtype=float),
-        z_scale=jnp.asarray(z.std(axis=0) + 1e-3, dtype=float),
-    )
-    keys = jax.random.split(key, 3)
+    centre = (z.mean(axis=0).astype(dtype), z.std(axis=0).astype(dtype) + dtype.type(1e-3))
+    scaling = replace(scaling, z_mean=jnp.asarray(centre[0]), z_scale=jnp.asarray(centre[1]))
     rows = plan.rows(simulated.series)
-    series = jnp.asarray(rows)
-    if plan.dequantise:
-        series = series + jax.random.uniform(keys[0], series.shape, minval=-0.5, maxval=0.5)
-    windows, theta = _prepare(series, jnp.asarray(simulated.z), scaling, past)
     targets = np.isfinite(rows).all(axis=2) & chosen[:, None]
     options = plan.training
     use, held = split(rng, targets, options.num_members, options.held_out, past.lag)
-    members = plan.family.start(keys[1], options.num_members, windows, theta, jnp.asarray(use), past)
-    members, fit = train(keys[2], members, windows, theta, use, held, options)
+    windows, theta, members = _begin(
+        key, plan, rows.astype(dtype), simulated.z.astype(dtype), scaling, use, past
+    )
+    members, fit = train(key, members, windows, theta, use, held, options, effort)
     return Kernel(members, scaling, past), fit
 
 
 @eqx.filter_jit
-def _prepare(
-    series: Float[Array, "N T d_y"], z: Float[Array, "N size"], scaling: Scaling, past: Past
-) -> tuple[Windows, Float[Array, "N size"]]:
+def _begin(
+    key: Key[Array, ""],
+    plan: Plan,
+    series: Float[Array | np.ndarray, "N T d_y"],
+    z: Float[Array | np.ndarray, "N size"],
+    scaling: Scaling,
+    use: Bool[Array | np.ndarray, "M N T"],
+    past: Past,
+) -> tuple[Windows, Float[Array, "N size"], Density]:
+    """Standardised windows and parameters, and the ensemble where training starts."""
+    key_noise, key_start = jax.random.split(jax.random.fold_in(key, 0))
     seen = jnp.isfinite(series)
-    y = scaling.standardise(jnp.where(seen, series, 0.0))
-    return Windows.of(y, seen, past), scaling.standardise_z(z)
+    y = jnp.where(seen, series, 0.0)
+    if plan.dequantise:
+        y += jax.random.uniform(key_noise, y.shape, minval=-0.5, maxval=0.5)
+    windows = Windows.of(scaling.standardise(y), seen, past)
+    theta = scaling.standardise_z(jnp.asarray(z))
+    num_members = plan.training.num_members
+    members = plan.family.start(key_start, num_members, windows, theta, jnp.asarray(use), past)
+    return windows, theta, members

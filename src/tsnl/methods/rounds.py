@@ -1,14 +1,15 @@
 """Sequential neural likelihood: propose, simulate, learn, sample, repeat."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import jax
 import numpy as np
 from jaxtyping import Array, Key
 
-from tsnl.density import Scaling, fit_scaling
+from tsnl.density import Kernel, Scaling, fit_scaling
+from tsnl.lag import LagChoice
 from tsnl.likelihood.surrogate import SurrogateLikelihood
 from tsnl.methods.learning import Plan, decide_lag, learn
 from tsnl.methods.outcome import Outcome
@@ -16,77 +17,132 @@ from tsnl.methods.simulated import Simulated, add_simulations, choose, propose, 
 from tsnl.posterior import Posterior, sample_posterior
 from tsnl.problem import Problem
 from tsnl.progress import Progress
-from tsnl.sampling import Draws
+from tsnl.sampling import MCMC, Draws
 from tsnl.training import Fit
 from tsnl.windows import Past
 
 CONVERGED = 0.15  # shift of mean and of log sd, in posterior sds, below which a round was idle
+ROUGH = 0.5  # share of the training steps in a round that is only proposed from
+PHASES = ("simulate", "train", "sample")
 
 
 def run_rounds(key: Key[Array, ""], problem: Problem, plan: Plan, progress: Progress) -> Outcome:
     """Algorithm 1: propose, simulate, learn the kernel, sample, repeat."""
-    simulated = Simulated.none(problem, plan.rounds * plan.simulations)
-    key_simulate, key_rounds, key_lag = jax.random.split(key, 3)
-    rng = np.random.default_rng(np.asarray(jax.random.key_data(key_rounds)))
-    scaling: Scaling | None = None
-    draws: Draws | None = None
-    history: list[dict[str, Any]] = []
-    status = f"finished: all {plan.rounds} rounds run"
+    run = _Run(key, problem, plan, progress)
     progress.start(plan.title, plan.rounds)
+    status = f"finished: all {plan.rounds} rounds run"
     for round_ in range(plan.rounds):
-        clock = [time.perf_counter()]
-        keys = jax.random.split(jax.random.fold_in(key_rounds, round_), 3)
-        told = _Teller(progress, round_, plan.rounds, history)
-        told.phase("simulate")
-        z = propose(keys[0], rng, problem, draws, plan.simulations, plan.widen)
-        add_simulations(key_simulate, problem, simulated, z, round_)
-        if scaling is None:
-            first = simulated.series[: simulated.count]
-            scaling = fit_scaling(plan.rows(first), simulated.z[: simulated.count], plan.transform)
-            warn_if_far(problem.series, first)
-            lag = decide_lag(key_lag, plan, simulated, scaling, problem.series)
-            past = Past(lag.lag, plan.decays)
-        clock.append(time.perf_counter())
-
-        told.phase("train")
-        chosen = choose(plan.strategy, simulated, problem.series, plan.simulations)
-        kernel, fit = learn(keys[1], rng, simulated, chosen, scaling, plan, past)
-        clock.append(time.perf_counter())
-
-        told.phase("sample")
-        posterior = Posterior(problem.prior, SurrogateLikelihood.of(kernel, plan.observed(problem)))
-        new = sample_posterior(keys[2], posterior, simulated.z[: simulated.count], plan.sampler)
-        clock.append(time.perf_counter())
-
-        history.append(record(simulated, fit, new, draws, clock))
-        draws = new
-        if plan.stop == "converged" and history[-1]["shift"] < CONVERGED:
-            status = (
-                f"converged after round {round_ + 1} of {plan.rounds}: it moved the posterior by "
-                f"{history[-1]['shift']:.2f} sd"
-            )
+        count = plan.affordable(run.simulated.cost, problem.length)
+        if count == 0:
+            status = f"stopped after round {round_}: the budget of {plan.max_cost:,} calls is used up"
             break
-    if not new.healthy:
-        status += f"; the chains need a look: R-hat {new.r_hat:.3f}, effective size {new.effective:.0f}"
+        moved = run.round(round_, count)
+        if plan.stop == "converged" and moved < CONVERGED:
+            status = f"converged after round {round_ + 1} of {plan.rounds}: "
+            status += f"it moved the posterior by {moved:.2f} sd"
+            break
+    draws = run.draws
+    assert draws is not None  # a plan has at least one round, and a budget for it
+    if not draws.healthy:
+        status += (
+            f"; the chains need a look: R-hat {draws.r_hat:.3f}, effective size {draws.effective:.0f}"
+        )
     progress.now(plan.rounds, status)
-    return Outcome(new.z, new.log_density, simulated.cost, status, history, posterior, lag)
+    return Outcome(
+        draws.z, draws.log_density, run.simulated.cost, status, run.history, run.posterior, run.lag
+    )
 
 
-@dataclass(frozen=True)
-class _Teller:
-    """Tells how far the rounds are, with the facts of the last one."""
+class _Run:
+    """What the rounds have come to: simulations, kernel, draws and records."""
 
-    progress: Progress
-    round_: int
-    rounds: int
-    history: list[dict[str, Any]]
+    scaling: Scaling
+    lag: LagChoice
+    posterior: Posterior
 
-    def phase(self, name: str) -> None:
-        """A phase begins: simulate, train or sample, about equally long."""
-        text = f"round {self.round_ + 1}/{self.rounds} {name:8}"
+    def __init__(self, key: Key[Array, ""], problem: Problem, plan: Plan, progress: Progress) -> None:
+        self.problem, self.plan, self.progress = problem, plan, progress
+        self.key_simulate, self.key, self.key_lag = jax.random.split(key, 3)
+        self.rng = np.random.default_rng(np.asarray(jax.random.key_data(self.key)))
+        self.simulated = Simulated.none(problem, plan.rounds * plan.simulations)
+        self.draws: Draws | None = None
+        self.history: list[dict[str, Any]] = []
+
+    def round(self, round_: int, count: int) -> float:
+        """One round with `count` simulations; how far it moved the posterior."""
+        plan, problem, simulated = self.plan, self.problem, self.simulated
+        keys = jax.random.split(jax.random.fold_in(self.key, round_), 3)
+        clock = [time.perf_counter()]
+        self.tell(round_, 0)
+        z = propose(keys[0], self.rng, problem, self.draws, count, plan.widen)
+        add_simulations(self.key_simulate, problem, simulated, z, round_)
+        if round_ == 0:
+            self.look_at_first()
+        clock.append(time.perf_counter())
+
+        self.tell(round_, 1)
+        chosen = choose(plan.strategy, simulated, problem.series, plan.simulations)
+        past = Past(self.lag.lag, plan.decays)
+        effort, sampler = self.effort(round_)
+        kernel, fit = learn(keys[1], self.rng, simulated, chosen, self.scaling, plan, past, effort)
+        clock.append(time.perf_counter())
+
+        self.tell(round_, 2)
+        self.posterior = self.posterior_of(kernel)
+        old, self.draws = self.draws, self.sample(keys[2], sampler)
+        clock.append(time.perf_counter())
+        self.history.append(record(simulated, fit, self.draws, old, clock))
+        return self.history[-1]["shift"]
+
+    def look_at_first(self) -> None:
+        """Units and lag, from the first round's simulations."""
+        first = self.simulated.series[: self.simulated.count]
+        warn_if_far(self.problem.series, first)
+        z = self.simulated.z[: self.simulated.count]
+        self.scaling = fit_scaling(self.plan.rows(first), z, self.plan.transform)
+        self.lag = decide_lag(self.key_lag, self.plan, self.simulated, self.scaling, self.problem.series)
+
+    def posterior_of(self, kernel: Kernel) -> Posterior:
+        """What a kernel says of the observed series."""
+        return Posterior(
+            self.problem.prior, SurrogateLikelihood.of(kernel, self.plan.observed(self.problem))
+        )
+
+    def effort(self, round_: int) -> tuple[float, MCMC]:
+        """Share of the training, and the sampler: a kernel that is only proposed from may be rough.
+
+        The last round gets all, and so does every round that decides whether there is another.
+        """
+        more = self.plan.affordable(self.simulated.cost, self.problem.length) > 0
+        rough = more and round_ + 1 < self.plan.rounds and self.plan.stop == "never"
+        return (ROUGH, rougher(self.plan.sampler)) if rough else (1.0, self.plan.sampler)
+
+    def sample(self, key: Key[Array, ""], sampler: MCMC) -> Draws:
+        """Draws of the posterior as it is, with the draws before to start from."""
+        points, spread = self.simulated.z[: self.simulated.count], None
+        if self.draws is not None:
+            old = self.draws.z.reshape(-1, points.shape[1])
+            points = np.concatenate([points, old[:: -(-len(old) // 64)]])
+            spread = np.atleast_2d(np.cov(old.T))
+        return sample_posterior(key, self.posterior, points, sampler, spread)
+
+    def tell(self, round_: int, phase: int) -> None:
+        """Say how far the rounds are, with the facts of the last one."""
+        text = f"round {round_ + 1}/{self.plan.rounds} {PHASES[phase]:8}"
         if self.history:
             text += f" loss {self.history[-1]['loss']:.3f} cost {self.history[-1]['cost']:,}"
-        self.progress.now(self.round_ + ("simulate", "train", "sample").index(name) / 3, text)
+        self.progress.now(round_ + phase / len(PHASES), text)
+
+
+def rougher(sampler: MCMC) -> MCMC:
+    """Enough draws to propose from: a look at where the posterior is, not yet the answer."""
+    return replace(
+        sampler,
+        num_warmup=min(sampler.num_warmup, 100),
+        num_draws=min(sampler.num_draws, 50),
+        max_r_hat=max(sampler.max_r_hat, 1.2),
+        min_effective=min(sampler.min_effective, 40),
+    )
 
 
 def record(
@@ -106,7 +162,7 @@ def record(
         "acceptance": new.acceptance,
         "restarted_chains": new.num_restarted,
         "shift": float("nan") if old is None else shift(old.z, new.z),
-        "seconds": dict(zip(("simulate", "train", "sample"), np.diff(clock).tolist(), strict=True)),
+        "seconds": dict(zip(PHASES, np.diff(clock).tolist(), strict=True)),
     }
 
 

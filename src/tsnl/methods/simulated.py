@@ -4,8 +4,6 @@ import warnings
 from dataclasses import dataclass
 from typing import Literal
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Key
 
@@ -64,8 +62,7 @@ def propose(
     The posterior's draws are stretched about their mean by `widen`, in no direction beyond the prior's
     own spread: how the density changes with theta is better seen from further apart.
     """
-    theta = problem.prior.sample(key, CANDIDATES * n)
-    cloud = np.asarray(jax.vmap(problem.prior.unconstrain)(theta))
+    cloud = problem.prior.sample_unconstrained(key, CANDIDATES * n)
     if draws is not None:
         limit = cloud.std(axis=0)
         cloud = draws.z.reshape(-1, draws.z.shape[-1])
@@ -78,7 +75,7 @@ def add_simulations(
     key: Key[Array, ""], problem: Problem, simulated: Simulated, z: np.ndarray, round_: int
 ) -> None:
     """Simulate at z and keep what came of it."""
-    theta = jax.vmap(problem.prior.constrain)(jnp.asarray(z))
+    theta = problem.prior.constrain_all(z)
     batch = simulate(key, problem.model, theta, problem.length, first=simulated.count)
     simulated.add(z, batch.series, batch.cost, round_)
 

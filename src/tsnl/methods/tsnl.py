@@ -41,6 +41,7 @@ class TSNL:
         transform: monotone transform of y before anything else: "none", "asinh" or "log1p".
         dequantise: whether y is integer-valued and gets uniform noise; None finds out.
         stop: "converged" stops when a round did not move the posterior, "never" runs all rounds.
+        max_cost: the most calls of the dynamics to make, T for each simulation; None for no limit.
     """
 
     rounds: int = 5
@@ -55,6 +56,7 @@ class TSNL:
     transform: Transform = "none"
     dequantise: bool | None = None
     stop: Literal["never", "converged"] = "never"
+    max_cost: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("rounds", "simulations"):
@@ -110,6 +112,7 @@ class TSNL:
             transform=self.transform,
             dequantise=dequantise,
             stop=self.stop,
+            max_cost=self.max_cost,
         )
 
 

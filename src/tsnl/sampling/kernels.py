@@ -1,6 +1,7 @@
-r"""One table of Markov kernels, each a function (key, position, log-density, tuning) -> new state.
+r"""One table of Markov kernels, each a function (key, states, log-density, tuning) -> new states.
 
-Tuning is common to all: a mean and a Cholesky factor that describe the target, and a step size.
+All chains move in one step. Tuning is common to them: a mean and a Cholesky factor that describe the
+target, and a step size.
 """
 
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float, Key
 
@@ -17,64 +19,82 @@ LogDensity = Callable[[Float[Array, " size"]], Float[Array, ""]]
 class Tuning(NamedTuple):
     """What warm-up learns of the target, and the kernel's step size."""
 
-    mean: Float[Array, " size"]
-    factor: Float[Array, "size size"]
-    step_size: Float[Array, ""]
+    mean: Float[Array | np.ndarray, " size"]
+    factor: Float[Array | np.ndarray, "size size"]
+    step_size: Float[Array | np.ndarray, ""]
 
 
 class State(NamedTuple):
-    """A chain: where it is, the log-density there, and the acceptance probability of its last step."""
+    """Where the chains are, the log-densities there, and how likely the last step was accepted."""
 
-    z: Float[Array, " size"]
-    log_density: Float[Array, ""]
-    acceptance: Float[Array, ""]
+    z: Float[Array | np.ndarray, "chain size"]
+    log_density: Float[Array | np.ndarray, " chain"]
+    acceptance: Float[Array | np.ndarray, " chain"]
 
 
-def random_walk(key: Key[Array, ""], state: State, log_density: LogDensity, tuning: Tuning) -> State:
+def evaluate(
+    log_density: LogDensity, z: Float[Array | np.ndarray, "chain size"]
+) -> Float[Array, " chain"]:
+    """At every chain; NaN is impossible, not contagious."""
+    values = jax.vmap(log_density)(jnp.asarray(z))
+    return jnp.where(jnp.isnan(values), -jnp.inf, values)
+
+
+def random_walk(key: Key[Array, ""], states: State, log_density: LogDensity, tuning: Tuning) -> State:
     r"""Random-walk Metropolis: z' = z + \epsilon L e, e ~ N(0, I)."""
-    import blackjax  # here and below: slow to import
-
-    def move(key: Key[Array, ""], z: Array) -> Array:
-        return tuning.step_size * (tuning.factor @ jax.random.normal(key, z.shape))
-
-    kernel = blackjax.additive_step_random_walk(_finite(log_density), move)
-    value: Any = state.log_density
-    old = blackjax.mcmc.random_walk.RWState(state.z, value)
-    new: Any
-    info: Any
-    new, info = kernel.step(key, old)
-    return State(new.position, new.logdensity, info.acceptance_rate)
+    key_move, key_accept = jax.random.split(key)
+    noise = jax.random.normal(key_move, states.z.shape)
+    z = states.z + tuning.step_size * (noise @ tuning.factor.T)
+    value = evaluate(log_density, z)
+    probability = jnp.exp(jnp.minimum(value - states.log_density, 0.0))
+    accept = jax.random.uniform(key_accept, value.shape) < probability
+    return State(
+        jnp.where(accept[:, None], z, states.z),
+        jnp.where(accept, value, states.log_density),
+        probability,
+    )
 
 
 def elliptical_slice(
-    key: Key[Array, ""], state: State, log_density: LogDensity, tuning: Tuning
+    key: Key[Array, ""], states: State, log_density: LogDensity, tuning: Tuning
 ) -> State:
     r"""Elliptical slice sampling against N(m, S), the Gaussian that warm-up fitted.
 
     The target is N(m, S) times p(z) / N(z | m, S): what the Gaussian misses, the likelihood makes good.
     """
-    import blackjax
+    import blackjax  # here and below: slow to import
 
     def log_ratio(z: Array) -> Array:
         white = solve_triangular(tuning.factor, z - tuning.mean, lower=True)
-        return _finite(log_density)(z) + 0.5 * jnp.sum(white**2)
+        return evaluate(log_density, z[None])[0] + 0.5 * jnp.sum(white**2)
 
     covariance = tuning.factor @ tuning.factor.T
     kernel = blackjax.elliptical_slice(log_ratio, mean=tuning.mean, cov=covariance)
-    new, _ = kernel.step(key, kernel.init(state.z))
-    return State(new.position, log_density(new.position), jnp.ones(()))
+
+    def step(key: Key[Array, ""], z: Array) -> Array:
+        return kernel.step(key, kernel.init(z))[0].position
+
+    z = jax.vmap(step)(jax.random.split(key, len(states.z)), jnp.asarray(states.z))
+    return State(z, evaluate(log_density, z), jnp.ones(len(z)))
 
 
-def nuts(key: Key[Array, ""], state: State, log_density: LogDensity, tuning: Tuning) -> State:
+def nuts(key: Key[Array, ""], states: State, log_density: LogDensity, tuning: Tuning) -> State:
     """The no-U-turn sampler with a dense mass matrix."""
     import blackjax
 
     covariance = tuning.factor @ tuning.factor.T
     kernel = blackjax.nuts(
-        _finite(log_density), tuning.step_size, inverse_mass_matrix=covariance, max_num_doublings=7
+        lambda z: evaluate(log_density, z[None])[0],
+        tuning.step_size,
+        inverse_mass_matrix=covariance,
+        max_num_doublings=7,
     )
-    new, info = kernel.step(key, kernel.init(state.z))
-    return State(new.position, new.logdensity, info.acceptance_rate)
+
+    def step(key: Key[Array, ""], z: Array) -> tuple[Array, Array, Array]:
+        new, info = kernel.step(key, kernel.init(z))
+        return new.position, new.logdensity, info.acceptance_rate
+
+    return State(*jax.vmap(step)(jax.random.split(key, len(states.z)), jnp.asarray(states.z)))
 
 
 class Kernel(NamedTuple):
@@ -96,13 +116,3 @@ KERNELS = {
     "elliptical_slice": Kernel(elliptical_slice, None, lambda size: 1.0),
     "nuts": Kernel(nuts, 0.8, lambda size: 0.8),
 }
-
-
-def _finite(log_density: LogDensity) -> LogDensity:
-    """NaN is impossible, not contagious."""
-
-    def safe(z: Array) -> Array:
-        value = log_density(z)
-        return jnp.where(jnp.isnan(value), -jnp.inf, value)
-
-    return safe

@@ -11,9 +11,11 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from tsnl.sampling.diagnostics import effective_sizes, split_r_hat
-from tsnl.sampling.kernels import KERNELS, State, Tuning
+from tsnl.sampling.kernels import KERNELS, State, Tuning, evaluate
 
+BLOCK = 50  # steps of one compiled call
 SHRINK = 5.0  # pseudo-draws behind the first covariance in each estimate of it
+STEERED, FROZEN = np.float32(3.0), np.float32(0.0)  # gains of the step size
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class MCMC:
     Attributes:
         kernel: "random_walk", "elliptical_slice" or "nuts".
         num_chains: chains side by side.
-        num_warmup: steps of warm-up for each chain.
+        num_warmup: steps of warm-up for each chain, rounded up to whole blocks of 50.
         num_draws: kept draws of each chain, at first.
         max_r_hat: sample on while any coordinate's split R-hat is above this.
         min_effective: sample on while any coordinate's effective sample size is below this.
@@ -32,8 +34,8 @@ class MCMC:
 
     kernel: Literal["random_walk", "elliptical_slice", "nuts"] = "random_walk"
     num_chains: int = 8
-    num_warmup: int = 400
-    num_draws: int = 500
+    num_warmup: int = 150
+    num_draws: int = 300
     max_r_hat: float = 1.02
     min_effective: int = 400
     max_extensions: int = 6
@@ -72,8 +74,8 @@ class Draws:
 def sample(
     key: Key[Array, ""],
     log_density: Callable[[Float[Array, " size"]], Float[Array, ""]],
-    start: Float[Array, "chain size"],
-    spread: Float[Array, "size size"],
+    points: Float[Array | np.ndarray, "n size"],
+    spread: Float[Array | np.ndarray, "size size"],
     options: MCMC,
 ) -> Draws:
     """Draw from exp(log_density).
@@ -81,31 +83,29 @@ def sample(
     Args:
         key: a JAX random key.
         log_density: unnormalised; an `eqx.Module` with arrays in it is compiled once for all its values.
-        start: a first position for each chain.
+        points: where to look for the mass; the chains start at the best of them.
         spread: a covariance of the size of the target, where the first steps come from.
         options: which kernel, how many chains, and when they are good enough.
     """
-    size = start.shape[1]
-    kernel = KERNELS[options.kernel]
-    factor = jnp.linalg.cholesky(spread + 1e-10 * jnp.eye(size))
-    tuning = Tuning(start.mean(0), factor, jnp.asarray(kernel.step_size(size)))
-    keys = jax.random.split(key, 4)
-    states = _start(log_density, start)
-    states, tuning = _warm_up(keys[0], log_density, states, tuning, options.kernel, options.num_warmup)
+    keys = jax.random.split(key, 3)
+    states = _start(log_density, np.asarray(points), options.num_chains)
+    states, tuning = _warm_up(keys[0], log_density, states, np.asarray(spread), options)
     states, num_restarted = _rescue(keys[1], states)
-    kept: list[State] = []
-    for extension in range(options.max_extensions + 1):
-        key_run = jax.random.fold_in(keys[2], extension)
-        states, path = _run(key_run, log_density, states, tuning, options.kernel, options.num_draws)
-        kept.append(jax.tree.map(np.asarray, path))
-        z = np.concatenate([part.z for part in kept], axis=1)
+    kept: list[Any] = []
+    healthy, extension, wanted = False, 0, 0
+    while not healthy and extension <= options.max_extensions:
+        wanted = (1 + extension) * options.num_draws
+        while len(kept) * BLOCK < wanted:
+            key_block = jax.random.fold_in(keys[2], len(kept))
+            states, _, path = _advance(key_block, log_density, states, tuning, FROZEN, options.kernel)
+            kept.append(jax.tree.map(np.asarray, path))
+        z = _joined([part.z for part in kept])[:, :wanted]
         r_hat, effective = split_r_hat(z).max(), effective_sizes(z).min()
         healthy = bool(r_hat <= options.max_r_hat and effective >= options.min_effective)
-        if healthy:
-            break
+        extension += 1
     return Draws(
         z=z,
-        log_density=np.concatenate([part.log_density for part in kept], axis=1),
+        log_density=_joined([part.log_density for part in kept])[:, :wanted],
         r_hat=float(r_hat),
         effective=float(effective),
         acceptance=float(np.mean([part.acceptance.mean() for part in kept])),
@@ -114,66 +114,74 @@ def sample(
     )
 
 
-@eqx.filter_jit
-def _start(log_density: Any, z: Array) -> State:
-    values = jax.vmap(log_density)(z)
-    return State(z, jnp.where(jnp.isnan(values), -jnp.inf, values), jnp.ones(len(z)))
+def _joined(parts: list[np.ndarray]) -> np.ndarray:
+    """Paths (draw, chain, ...) one after the other, as (chain, draw, ...)."""
+    return np.swapaxes(np.concatenate(parts), 0, 1)
 
 
-@eqx.filter_jit
+_evaluate = eqx.filter_jit(evaluate)
+
+
+def _start(log_density: Any, points: Float[np.ndarray, "n size"], num_chains: int) -> State:
+    """The best of some points, as many at a time as there are chains: the shape that sampling has."""
+    padded = np.resize(np.arange(len(points)), -(-len(points) // num_chains) * num_chains)
+    values = np.concatenate(
+        [np.asarray(_evaluate(log_density, points[part])) for part in padded.reshape(-1, num_chains)]
+    )[: len(points)]
+    best = np.resize(np.argsort(-values, kind="stable")[:num_chains], num_chains)
+    return State(points[best], values[best], np.ones_like(values[best]))
+
+
 def _warm_up(
-    key: Key[Array, ""], log_density: Any, states: State, tuning: Tuning, name: str, num_steps: int
+    key: Key[Array, ""], log_density: Any, states: State, spread: np.ndarray, options: MCMC
 ) -> tuple[State, Tuning]:
-    """Steer the step size at every step and learn mean and covariance from all chains, in blocks."""
-    kernel = KERNELS[name]
-    num_blocks = 8
-    first_covariance = tuning.factor @ tuning.factor.T
-
-    def step(carry: tuple[State, Tuning, Array], t: Array) -> tuple[Any, Array]:
-        states, tuning, count = carry
-        keys = jax.random.split(jax.random.fold_in(key, t), len(states.z))
-        states = jax.vmap(lambda k, s: kernel.step(k, s, log_density, tuning))(keys, states)
-        if kernel.acceptance is not None:
-            error = jnp.mean(states.acceptance) - kernel.acceptance
-            change = jnp.exp(jnp.clip(error * 3.0 / jnp.sqrt(count + 1.0), -1.0, 1.0))
-            tuning = tuning._replace(step_size=tuning.step_size * change)
-        return (states, tuning, count + 1.0), states.z
-
-    def block(carry: tuple[State, Tuning], b: Array) -> tuple[Any, None]:
-        states, tuning = carry
-        times = b * (num_steps // num_blocks) + jnp.arange(num_steps // num_blocks)
-        (states, tuning, _), path = jax.lax.scan(step, (states, tuning, jnp.zeros(())), times)
-        pool = path[path.shape[0] // 3 :].reshape(-1, path.shape[-1])
-        weight = len(pool) / (len(pool) + SHRINK)
-        covariance = weight * jnp.atleast_2d(jnp.cov(pool.T))
-        # what the first guess was, made smaller, keeps a chain that has not moved alive
-        covariance += (1 - weight) * 0.1 * first_covariance
-        factor = jnp.linalg.cholesky(covariance)
-        good = jnp.all(jnp.isfinite(factor))
-        factor = jnp.where(good, factor, tuning.factor)
-        restart = jnp.asarray(kernel.step_size(pool.shape[1]))
-        return (states, Tuning(pool.mean(0), factor, restart)), None
-
-    (states, tuning), _ = jax.lax.scan(block, (states, tuning), jnp.arange(num_blocks - 1))
-    times = (num_blocks - 1) * (num_steps // num_blocks) + jnp.arange(num_steps // num_blocks)
-    (states, tuning, _), _ = jax.lax.scan(step, (states, tuning, jnp.zeros(())), times)
+    """Steer the step size at every step, and learn mean and covariance from all chains after a block."""
+    size = spread.shape[0]
+    step_size = np.float32(KERNELS[options.kernel].step_size(size)).astype(states.z.dtype)
+    tuning = Tuning(states.z.mean(axis=0), _factor(spread, spread), step_size)
+    num_blocks = -(-options.num_warmup // BLOCK)
+    for block in range(num_blocks):
+        key_block = jax.random.fold_in(key, block)
+        states, tuning, path = _advance(key_block, log_density, states, tuning, STEERED, options.kernel)
+        if block + 1 < num_blocks:  # the last block settles the step size
+            pool = np.asarray(path.z)[BLOCK // 3 :].reshape(-1, size)
+            weight = len(pool) / (len(pool) + SHRINK)
+            # what the first guess was, made smaller, keeps a chain that has not moved alive
+            covariance = weight * np.atleast_2d(np.cov(pool.T)) + (1 - weight) * 0.1 * spread
+            tuning = Tuning(pool.mean(axis=0), _factor(covariance, spread), step_size)
     return states, tuning
 
 
+def _factor(covariance: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
+    """The Cholesky factor, that of another matrix where it has none."""
+    ridge = 1e-10 * np.eye(len(covariance))
+    try:
+        return np.linalg.cholesky(covariance + ridge).astype(otherwise.dtype)
+    except np.linalg.LinAlgError:
+        return np.linalg.cholesky(otherwise + ridge).astype(otherwise.dtype)
+
+
 @eqx.filter_jit
-def _run(
-    key: Key[Array, ""], log_density: Any, states: State, tuning: Tuning, name: str, num_draws: int
-) -> tuple[State, State]:
-    """`num_draws` steps of all chains; the path has axes (chain, draw)."""
-    step_fn = KERNELS[name].step
+def _advance(
+    key: Key[Array, ""], log_density: Any, states: State, tuning: Tuning, gain: Any, name: str
+) -> tuple[State, Tuning, State]:
+    """A block of steps of all chains; the path has axes (draw, chain).
 
-    def step(states: State, t: Array) -> tuple[State, State]:
-        keys = jax.random.split(jax.random.fold_in(key, t), len(states.z))
-        states = jax.vmap(lambda k, s: step_fn(k, s, log_density, tuning))(keys, states)
-        return states, states
+    One program for warm-up and draws: the gain, zero for draws, is how fast the step size is steered.
+    """
+    kernel = KERNELS[name]
 
-    states, path = jax.lax.scan(step, states, jnp.arange(num_draws))
-    return states, jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), path)
+    def step(carry: tuple[State, Tuning], t: Array) -> tuple[Any, State]:
+        states, tuning = carry
+        states = kernel.step(jax.random.fold_in(key, t), states, log_density, tuning)
+        if kernel.acceptance is not None:
+            error = jnp.mean(states.acceptance) - kernel.acceptance
+            change = jnp.exp(jnp.clip(gain * error / jnp.sqrt(t + 1.0), -1.0, 1.0))
+            tuning = tuning._replace(step_size=tuning.step_size * change)
+        return (states, tuning), states
+
+    (states, tuning), path = jax.lax.scan(step, (states, tuning), jnp.arange(BLOCK))
+    return states, tuning, path
 
 
 def _rescue(key: Key[Array, ""], states: State) -> tuple[State, int]:
@@ -191,7 +199,6 @@ def _rescue(key: Key[Array, ""], states: State) -> tuple[State, int]:
             "No Markov chain found a point of finite posterior density. The prior and the series may "
             "contradict each other: compare prior simulations with the series."
         )
-    good = jnp.asarray(np.flatnonzero(~stuck))
-    donors = good[jax.random.randint(key, (len(stuck),), 0, len(good))]
-    index = jnp.where(jnp.asarray(stuck), donors, jnp.arange(len(stuck)))
-    return jax.tree.map(lambda x: x[index], states), int(stuck.sum())
+    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
+    index = np.where(stuck, rng.choice(np.flatnonzero(~stuck), len(stuck)), np.arange(len(stuck)))
+    return jax.tree.map(lambda x: np.asarray(x)[index], states), int(stuck.sum())
