@@ -95,9 +95,8 @@ def compare_draws(result, reference):
     return c2st(p, q), off[np.argmax(np.abs(off))], ratio[np.argmax(np.abs(np.log(ratio)))]
 
 
-def evaluate(name, seed):
-    """One row."""
-    setting, method = RUNS[name]
+def evaluate(name, seed, setting, method):
+    """One row, and the result that it is about."""
     problem = setting.observe(seed)
     start = time.perf_counter()
     result = tsnl.infer(problem.model, problem.prior, problem.series, method, seed=seed)
@@ -119,7 +118,7 @@ def evaluate(name, seed):
     quantile = (draws < truth).mean(axis=0)
     extreme = quantile[np.argmax(np.abs(quantile - 0.5))]
     row = [name, seed, metric, *figures, extreme, result.cost, seconds]
-    return dict(zip(FIELDS, row, strict=True))
+    return dict(zip(FIELDS, row, strict=True)), result
 
 
 def summarise(rows):
@@ -159,7 +158,7 @@ def main():
         for seed in range(options.series):
             if (name, seed) in done:
                 continue
-            row = evaluate(name, seed)
+            row, _ = evaluate(name, seed, *RUNS[name])
             print({k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()}, flush=True)
             rows.append(row)
             with table.open("w", newline="") as file:

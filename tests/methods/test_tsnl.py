@@ -14,7 +14,7 @@ from tsnl.experiments import LINEAR
 from tsnl.experiments.problems import linear_reference
 from tsnl.methods.rounds import shift
 from tsnl.methods.simulated import Simulated, choose
-from tsnl.methods.tsnl import is_integer
+from tsnl.methods.sequential import is_integer
 from tsnl.metrics import total_variation
 from tsnl.models import LinearGaussian, LotkaVolterra
 from tsnl.problem import Problem

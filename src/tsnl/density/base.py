@@ -10,6 +10,7 @@ from typing import Protocol, runtime_checkable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Key
 
 from tsnl.windows import Context, Past, Windows
@@ -55,7 +56,7 @@ class Family(Protocol):
         num_members: int,
         windows: Windows,
         theta: Float[Array, "N size"],
-        use: Bool[Array, "M N T"],
+        use: Bool[Array | np.ndarray, "M N T"],
         past: Past,
     ) -> Density:
         """An ensemble to train, stacked along a first axis, that may have looked at the data."""

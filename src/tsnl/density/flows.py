@@ -7,6 +7,7 @@ from typing import Any, Literal
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Key
 
 from tsnl.density.base import Density, flatten, num_inputs
@@ -45,7 +46,7 @@ class _FreshStart:
         num_members: int,
         windows: Windows,
         theta: Float[Array, "N size"],
-        use: Bool[Array, "M N T"],
+        use: Bool[Array | np.ndarray, "M N T"],
         past: Past,
     ) -> Flow:
         """Fresh members, stacked."""

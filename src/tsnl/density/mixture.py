@@ -64,20 +64,21 @@ class Mixture:
         parts = (_fresh(k, self, past, d_y, size, j) for j, k in enumerate(keys))
         return MixtureDensity(tuple(parts), self, past)
 
+    @eqx.filter_jit
     def start(
         self,
         key: Key[Array, ""],
         num_members: int,
         windows: Windows,
         theta: Float[Array, "N size"],
-        use: Bool[Array, "M N T"],
+        use: Bool[Array | np.ndarray, "M N T"],
         past: Past,
     ) -> "MixtureDensity":
         """An ensemble that starts at the ridge regression of each member's windows."""
         d_y, size = windows.y.shape[2], theta.shape[1]
         keys = jax.random.split(key, num_members)
         members = eqx.filter_vmap(lambda k: self.make(k, d_y, past, size))(keys)
-        starts = ridge_start(windows, theta, use.any(axis=0), self.fading)
+        starts = ridge_start(windows, theta, jnp.asarray(use).any(axis=0), self.fading)
         for j, (mean, offset) in enumerate(starts):
             members = eqx.tree_at(
                 _regression_of(j),

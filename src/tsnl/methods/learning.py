@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Key
 
-from tsnl.density import Density, Family, Kernel, Scaling, Transform, num_weights
+from tsnl.density import Family, Kernel, Scaling, Transform, num_weights
 from tsnl.lag import LagChoice, by_acf, by_score
 from tsnl.methods.simulated import Simulated, Strategy
 from tsnl.problem import Problem
@@ -106,31 +106,27 @@ def learn(
     targets = np.isfinite(rows).all(axis=2) & chosen[:, None]
     options = plan.training
     use, held = split(rng, targets, options.num_members, options.held_out, past.lag)
-    windows, theta, members = _begin(
-        key, plan, rows.astype(dtype), simulated.z.astype(dtype), scaling, use, past
+    keys = jax.random.split(key, 3)
+    windows, theta = _prepare(
+        keys[2], rows.astype(dtype), simulated.z.astype(dtype), scaling, past, plan.dequantise
     )
-    members, fit = train(key, members, windows, theta, use, held, options, effort)
+    members = plan.family.start(keys[0], options.num_members, windows, theta, use, past)
+    members, fit = train(keys[1], members, windows, theta, use, held, options, effort)
     return Kernel(members, scaling, past), fit
 
 
 @eqx.filter_jit
-def _begin(
+def _prepare(
     key: Key[Array, ""],
-    plan: Plan,
     series: Float[Array | np.ndarray, "N T d_y"],
     z: Float[Array | np.ndarray, "N size"],
     scaling: Scaling,
-    use: Bool[Array | np.ndarray, "M N T"],
     past: Past,
-) -> tuple[Windows, Float[Array, "N size"], Density]:
-    """Standardised windows and parameters, and the ensemble where training starts."""
-    key_noise, key_start = jax.random.split(jax.random.fold_in(key, 0))
+    dequantise: bool,
+) -> tuple[Windows, Float[Array, "N size"]]:
+    """Standardised windows and parameters."""
     seen = jnp.isfinite(series)
     y = jnp.where(seen, series, 0.0)
-    if plan.dequantise:
-        y += jax.random.uniform(key_noise, y.shape, minval=-0.5, maxval=0.5)
-    windows = Windows.of(scaling.standardise(y), seen, past)
-    theta = scaling.standardise_z(jnp.asarray(z))
-    num_members = plan.training.num_members
-    members = plan.family.start(key_start, num_members, windows, theta, jnp.asarray(use), past)
-    return windows, theta, members
+    if dequantise:
+        y += jax.random.uniform(key, y.shape, minval=-0.5, maxval=0.5)
+    return Windows.of(scaling.standardise(y), seen, past), scaling.standardise_z(jnp.asarray(z))

@@ -49,7 +49,13 @@ def run_rounds(key: Key[Array, ""], problem: Problem, plan: Plan, progress: Prog
         )
     progress.now(plan.rounds, status)
     return Outcome(
-        draws.z, draws.log_density, run.simulated.cost, status, run.history, run.posterior, run.lag
+        z=draws.z,
+        log_density=draws.log_density,
+        cost=run.simulated.cost,
+        status=status,
+        history=run.history,
+        posterior=run.posterior,
+        lag=None if plan.whole else run.lag,
     )
 
 
@@ -97,9 +103,9 @@ class _Run:
     def look_at_first(self) -> None:
         """Units and lag, from the first round's simulations."""
         first = self.simulated.series[: self.simulated.count]
-        warn_if_far(self.problem.series, first)
         z = self.simulated.z[: self.simulated.count]
         self.scaling = fit_scaling(self.plan.rows(first), z, self.plan.transform)
+        warn_if_far(self.problem.series, first)
         self.lag = decide_lag(self.key_lag, self.plan, self.simulated, self.scaling, self.problem.series)
 
     def posterior_of(self, kernel: Kernel) -> Posterior:
