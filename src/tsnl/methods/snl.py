@@ -6,6 +6,7 @@ from tsnl.density import MAF, Family
 from tsnl.methods.learning import Plan
 from tsnl.methods.sequential import Sequential
 from tsnl.problem import Problem
+from tsnl.training import Training
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,11 +14,15 @@ class SNL(Sequential):
     r"""Learn one density \(q(y_{1:T} \mid \theta)\) of the whole series, sample, repeat.
 
     The options of `Sequential`. The rounds are those of `TSNL`: a series is one row of T d_y entries
-    that has no past.
+    that has no past. A series gives one row to learn from instead of T, so training goes over them more
+    often, in smaller batches and steps.
     """
 
     simulations: int = 200
     density: Family = MAF()
+    training: Training = Training(
+        num_members=2, num_epochs=300, max_steps=4000, batch_size=128, learning_rate=2e-3, patience=10
+    )
 
     def plan(self, problem: Problem) -> Plan:
         """The options with everything decided."""
