@@ -89,3 +89,11 @@ def test_lags_beyond_the_series_are_left_out():
 
     by_score("validation", 8, evaluate, 100)
     assert asked == [lag for lag in LADDER if lag < 8]
+
+
+def test_rows_that_are_missing_do_not_join_their_neighbours():
+    series = np.tile([[1.0], [-1.0]], (20, 1))
+    gappy = series.copy()
+    gappy[7] = np.nan  # without it, two rows of one sign would stand side by side
+    whole, found = acf_norms(series, 3), acf_norms(gappy, 3)
+    np.testing.assert_allclose(found, whole, atol=0.01)

@@ -31,15 +31,16 @@ class LagChoice(NamedTuple):
 def acf_norms(series: Float[np.ndarray, "T d_y"], max_lag: int) -> Float[np.ndarray, " lags"]:
     r"""Frobenius norms of the sample autocorrelation matrices of lags 0..max_lag, relative to lag 0.
 
-    \(C_L = \frac{1}{T - L} \sum_{t=L+1}^{T} (y_{t-L} - \bar y)(y_t - \bar y)^T\), without NaN rows.
+    \(C_L = \frac{1}{T - L} \sum_{t=L+1}^{T} (y_{t-L} - \bar y)(y_t - \bar y)^T\), over the pairs of rows
+    that are both there.
     """
-    series = series[np.isfinite(series).all(axis=1)]
-    centred = series - series.mean(axis=0)
-    length = len(centred)
-    norms = [
-        np.linalg.norm(centred[: length - lag].T @ centred[lag:] / (length - lag))
-        for lag in range(max_lag + 1)
-    ]
+    there = np.isfinite(series).all(axis=1)
+    centred = np.where(there[:, None], series - series[there].mean(axis=0), 0.0)
+    norms = []
+    for lag in range(max_lag + 1):
+        end = len(series) - lag
+        pairs = max(int((there[:end] & there[lag:]).sum()), 1)
+        norms.append(np.linalg.norm(centred[:end].T @ centred[lag:] / pairs))
     return np.asarray(norms) / norms[0]
 
 

@@ -162,7 +162,7 @@ def split(
         first = times[int(len(times) * (1 - fraction))]
         held[:, live[0], first:] = targets[live[0], first:]
         train[:, live[0], max(first - lag, min(first, 1)) :] = False
-        return train, held
+        return (train, held) if train.any() else (held, held)  # too short to hold anything out
     count = min(max(1, round(fraction * len(live))), len(live) - 1)
     for member in range(num_members):
         chosen = np.roll(live, -member * count)[:count]

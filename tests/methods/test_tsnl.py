@@ -13,8 +13,8 @@ from tsnl.density import MAF, Mixture
 from tsnl.experiments import LINEAR
 from tsnl.experiments.problems import linear_reference
 from tsnl.methods.rounds import shift
-from tsnl.methods.simulated import Simulated, choose
 from tsnl.methods.sequential import is_integer
+from tsnl.methods.simulated import Simulated, choose
 from tsnl.metrics import total_variation
 from tsnl.models import LinearGaussian, LotkaVolterra
 from tsnl.problem import Problem

@@ -21,7 +21,7 @@ class SNL(Sequential):
     simulations: int = 200
     density: Family = MAF()
     training: Training = Training(
-        num_members=2, num_epochs=300, max_steps=4000, batch_size=128, learning_rate=2e-3, patience=10
+        num_members=2, num_epochs=300.0, max_steps=4000, batch_size=128, learning_rate=2e-3, patience=10
     )
 
     def plan(self, problem: Problem) -> Plan:
