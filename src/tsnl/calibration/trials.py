@@ -97,15 +97,14 @@ class Trials:
         if len(np.unique(numbers)) < len(numbers):
             raise ValueError("A trial is in two parts: its ranks would count twice.")
         order = np.argsort(numbers)
-        names = ["truth", "draws", "references", "effective"]
+        names = ["numbers", "truth", "draws", "references", "effective"]
         if all(part.density_ranks is not None for part in parts):
             names.append("density_ranks")
         joined: dict[str, Any] = {
             name: np.concatenate([getattr(part, name) for part in parts])[order] for name in names
         }
         dropped = tuple(sorted(i for part in parts for i in part.dropped))
-        first = replace(parts[0], density_ranks=None, numbers=numbers[order], dropped=dropped)
-        return replace(first, **joined)
+        return replace(parts[0], **{"density_ranks": None, "dropped": dropped, **joined})
 
 
 def ranks(
