@@ -23,7 +23,7 @@ def within(hits, num_trials, rate):
     return low <= hits <= high
 
 
-@pytest.mark.parametrize(("num_trials", "num_draws"), [(5, 3), (4, 5), (9, 1), (1, 7)])
+@pytest.mark.parametrize(("num_trials", "num_draws"), [(5, 3), (3, 5), (8, 1), (1, 7)])
 def test_p_values_are_exact(num_trials, num_draws):
     """Of all samples, equally likely, the share with a p-value up to p is p, at every p there is."""
     found = np.array([rank_ecdf(r, num_draws).p_value for r in every_sample(num_trials, num_draws)])
@@ -34,7 +34,7 @@ def test_p_values_are_exact(num_trials, num_draws):
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
 def test_bands_are_the_narrowest_that_hold(level):
     """All samples counted: the band holds its level, and no p-value lies between level and band."""
-    samples = every_sample(5, 3)
+    samples = every_sample(4, 3)
     tests = [rank_ecdf(r, 3, level) for r in samples]
     assert np.mean([test.inside for test in tests]) >= level
     outside = [test.p_value for test in tests if not test.inside]
@@ -72,9 +72,9 @@ def test_the_band_covers_uniform_ranks_at_its_rate(num_trials, num_draws, level)
 
 def test_p_values_of_uniform_ranks_are_uniform():
     rng = np.random.default_rng(1)
-    found = [rank_ecdf(rng.integers(0, 20, 200), 19).p_value for _ in range(400)]
+    found = [rank_ecdf(rng.integers(0, 20, 200), 19).p_value for _ in range(250)]
     for p in (0.05, 0.2, 0.5, 0.8):
-        assert within(int(np.sum(np.array(found) <= p)), 400, p)
+        assert within(int(np.sum(np.array(found) <= p)), 250, p)
 
 
 @pytest.mark.parametrize(
