@@ -1,20 +1,26 @@
-"""Pictures, in one style."""
+"""Pictures of a posterior."""
 
 from typing import Any
 
 import jax
 import numpy as np
 
-INK, PRIOR, POSTERIOR, TRUTH = "#333333", "#b0b0b0", "#1f6feb", "#d1242f"
+from tsnl.plots.style import Palette, style
 
 
-def posterior_figure(result: Any, reference: dict[str, Any] | None = None) -> Any:
+def posterior_figure(result: Any, reference: dict[str, Any] | None = None, *, dark: bool = False) -> Any:
     """The series, and posterior against prior for every free entry of theta.
 
     Args:
         result: a `Result`.
         reference: label to (grid, density), drawn as a line beside the posterior.
+        dark: on dark paper.
     """
+    with style(dark) as palette:
+        return _draw(result, reference or {}, palette)
+
+
+def _draw(result: Any, reference: dict[str, Any], palette: Palette) -> Any:
     import matplotlib.pyplot as plt  # slow to import
 
     coordinates = result.coordinates()
@@ -30,25 +36,25 @@ def posterior_figure(result: Any, reference: dict[str, Any] | None = None) -> An
     prior_draws = _prior_draws(result.problem.prior)
     for i, (label, draws) in enumerate(coordinates.items()):
         axes = figure.add_subplot(grid[1 + i // columns, i % columns])
-        _marginal(axes, draws.ravel(), prior_draws[label], (reference or {}).get(label))
+        _marginal(axes, draws.ravel(), prior_draws[label], reference.get(label), palette)
         axes.set(xlabel=label, yticks=[])
         if i == 0:
-            axes.legend(frameon=False, fontsize="small")
+            axes.legend()
     return figure
 
 
-def _marginal(axes: Any, draws: np.ndarray, prior: np.ndarray, reference: Any) -> None:
+def _marginal(axes: Any, draws: np.ndarray, prior: np.ndarray, reference: Any, palette: Palette) -> None:
     low, high = np.quantile(draws, [0.001, 0.999])
     low, high = low - 0.3 * (high - low), high + 0.3 * (high - low)
     edges = np.linspace(low, high, 50)
-    axes.hist(draws, edges, density=True, color=POSTERIOR, alpha=0.6, label="posterior")
+    axes.hist(draws, edges, density=True, color=palette.main, alpha=0.6, label="posterior")
     share = np.mean((prior > low) & (prior < high))
     counts, _ = np.histogram(prior, edges, density=True)
-    axes.stairs(counts * share, edges, color=PRIOR, label="prior")
+    axes.stairs(counts * share, edges, color=palette.faint, label="prior")
     if reference is not None:
-        axes.plot(*reference, color=TRUTH, lw=1.5, label="exact")
+        axes.plot(*reference, color=palette.truth, lw=1.5, label="exact")
     axes.set_xlim(low, high)
-    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.spines["left"].set_visible(False)
 
 
 def _prior_draws(prior: Any) -> dict[str, np.ndarray]:
