@@ -10,8 +10,10 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from tsnl.density.kernel import Kernel
+from tsnl.likelihood.surrogate import SurrogateLikelihood
 from tsnl.prior import Prior
 from tsnl.sampling.mcmc import MCMC, Draws, sample
+from tsnl.series import as_series
 from tsnl.sites import Theta
 
 
@@ -39,6 +41,23 @@ class Posterior(eqx.Module):
         """The unnormalised log-density of theta in its own, constrained, coordinates."""
         return self.prior.log_prob(theta) + self.likelihood(self.prior.unconstrain(theta))
 
+    def condition(self, series: Any) -> "Posterior":
+        """The posterior of other data from the same model, by the same kernel: no simulation.
+
+        Args:
+            series: (T,) or (T, d_y), of any length; or a list of such series, whose likelihoods are
+                multiplied.
+
+        Raises:
+            TypeError: there is no learned kernel.
+            ValueError: a series that does not fit it.
+        """
+        if self.kernel is None:
+            raise TypeError("This posterior has no learned kernel to use again: call tsnl.infer anew.")
+        panel = series if isinstance(series, list) and np.ndim(series[0]) > 0 else [series]
+        checked = [_rows(self.kernel, as_series(one)) for one in panel]
+        return Posterior(self.prior, SurrogateLikelihood.of(self.kernel, *checked))
+
     def sample(
         self, *, seed: int, start: Any = None, options: MCMC | None = None
     ) -> dict[str, np.ndarray]:
@@ -51,6 +70,19 @@ class Posterior(eqx.Module):
         """
         draws = sample_posterior(jax.random.key(seed), self, start, options or MCMC())
         return constrained(self.prior, draws.z)
+
+
+def _rows(kernel: Kernel, series: Float[np.ndarray, "T d_y"]) -> Float[np.ndarray, "rows entries"]:
+    """A series as the kernel sees it: row by row, or as one row where the kernel has no past."""
+    num_entries = kernel.scaling.y_mean.shape[0]
+    whole = kernel.past.lag == 0 and not kernel.past.decays
+    rows = series.reshape(1, -1) if whole else series
+    if rows.shape[1] != num_entries:
+        what = "entries in all" if whole else "column(s)"
+        raise ValueError(f"The series has {rows.shape[1]} {what}, the kernel knows {num_entries}.")
+    if np.isnan(rows).any():
+        raise ValueError("The series has missing entries, which this kernel was not trained for.")
+    return rows
 
 
 def sample_posterior(

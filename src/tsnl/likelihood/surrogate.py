@@ -1,8 +1,9 @@
-r"""The learned likelihood: the product of one kernel along the observed series."""
+r"""The learned likelihood: the product of one kernel along one or several observed series."""
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from tsnl.density.kernel import Kernel
@@ -13,55 +14,62 @@ BLOCK = 1024  # windows evaluated at once: bounds the memory of long series
 
 
 class SurrogateLikelihood(eqx.Module):
-    r"""The sum of the kernel's log-densities along one series, in the user's units.
+    r"""The sum of the kernel's log-densities along a panel of series, in the user's units.
 
-    \(\log q(y_{1:T} \mid \theta) = \sum_t \log q(y_t \mid \text{past}_t, \theta)\).
+    \(\log q(y_{1:T} \mid \theta) = \sum_t \log q(y_t \mid \text{past}_t, \theta)\), summed over them.
 
     Attributes:
         kernel: the fitted kernel.
-        windows: the one observed series, standardised.
-        targets: which rows count.
+        windows: the observed series, standardised; a shorter one has rows that are not seen at its end.
+        targets: which rows count, one series after the other.
         log_jacobian: of the change from the user's units to the kernel's, of each row.
     """
 
     kernel: Kernel
     windows: Windows
-    targets: Bool[Array, " T"]
-    log_jacobian: Float[Array, " T"]
+    targets: Bool[Array, " rows"]
+    log_jacobian: Float[Array, " rows"]
 
     @staticmethod
-    def of(kernel: Kernel, series: Float[Array, "T d_y"]) -> "SurrogateLikelihood":
-        """The likelihood of a series, NaN where not observed."""
-        return SurrogateLikelihood(kernel, *_prepare(kernel.scaling, kernel.past, jnp.asarray(series)))
+    def of(kernel: Kernel, *panel: Float[Array | np.ndarray, "_ d_y"]) -> "SurrogateLikelihood":
+        """The likelihood of one or several series, NaN where not observed."""
+        return SurrogateLikelihood(kernel, *_prepare(kernel.scaling, kernel.past, panel))
 
     def __call__(self, z: Float[Array, " size"]) -> Float[Array, ""]:
         """The log-likelihood at an unconstrained z."""
         return jnp.sum(self.factors(z))
 
-    def factors(self, z: Float[Array, " size"]) -> Float[Array, " T"]:
-        """The log of each factor, zero where a row does not count."""
+    def factors(self, z: Float[Array, " size"]) -> Float[Array, " rows"]:
+        """The log of each factor, zero where a row does not count; one series after the other."""
         theta = self.kernel.scaling.standardise_z(z)
-        length = self.targets.shape[0]
+        length, rows = self.windows.y.shape[1], self.targets.shape[0]
 
-        def block(times: Array) -> Array:
-            y, context = self.windows.take(jnp.zeros_like(times), times)
+        def block(index: Array) -> Array:
+            y, context = self.windows.take(index // length, index % length)
             return self.kernel.log_probs(y, context, theta)
 
-        if length <= BLOCK:
-            log_q = block(jnp.arange(length))
+        if rows <= BLOCK:
+            log_q = block(jnp.arange(rows))
         else:
-            padded = -(-length // BLOCK) * BLOCK
-            times = jnp.minimum(jnp.arange(padded), length - 1).reshape(-1, BLOCK)
-            log_q = jax.lax.map(jax.checkpoint(block), times).ravel()[:length]
+            padded = -(-rows // BLOCK) * BLOCK
+            index = jnp.minimum(jnp.arange(padded), rows - 1).reshape(-1, BLOCK)
+            log_q = jax.lax.map(jax.checkpoint(block), index).ravel()[:rows]
         return jnp.where(self.targets, log_q + self.log_jacobian, 0.0)
 
 
 @eqx.filter_jit
 def _prepare(
-    scaling: Scaling, past: Past, series: Float[Array, "T d_y"]
-) -> tuple[Windows, Bool[Array, " T"], Float[Array, " T"]]:
-    seen = ~jnp.isnan(series)
-    filled = jnp.where(seen, series, 0.0)
-    windows = Windows.of(scaling.standardise(filled)[None], seen[None], past)
-    log_jacobian = jnp.sum(jnp.where(seen, scaling.log_jacobian(filled), 0.0), axis=1)
-    return windows, seen.all(axis=1), log_jacobian
+    scaling: Scaling, past: Past, panel: tuple[Array | np.ndarray, ...]
+) -> tuple[Windows, Bool[Array, " rows"], Float[Array, " rows"]]:
+    length = max(len(series) for series in panel)
+    missing = [((0, length - len(series)), (0, 0)) for series in panel]
+    padded = [
+        jnp.pad(jnp.asarray(series, dtype=float), pad, constant_values=jnp.nan)
+        for series, pad in zip(panel, missing, strict=True)
+    ]
+    rows = jnp.stack(padded)
+    seen = ~jnp.isnan(rows)
+    filled = jnp.where(seen, rows, 0.0)
+    windows = Windows.of(scaling.standardise(filled), seen, past)
+    log_jacobian = jnp.sum(jnp.where(seen, scaling.log_jacobian(filled), 0.0), axis=2)
+    return windows, seen.all(axis=2).ravel(), log_jacobian.ravel()
