@@ -2,7 +2,7 @@
 
 from tsnl import density, likelihood, models, simulation
 from tsnl.infer import infer
-from tsnl.methods import TSNL
+from tsnl.methods import MCMCABC, SMCABC, TSNL, RejectionABC
 from tsnl.models.base import StateSpaceModel
 from tsnl.prior import Prior
 from tsnl.result import Result, load
@@ -14,8 +14,11 @@ __version__ = "0.1.0"
 
 __all__ = [
     "MCMC",
+    "MCMCABC",
+    "SMCABC",
     "TSNL",
     "Prior",
+    "RejectionABC",
     "Result",
     "StateSpaceModel",
     "Training",

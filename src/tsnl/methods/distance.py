@@ -107,7 +107,7 @@ class Measure:
         return np.array(rows, dtype=np.float64).reshape(len(series), size)
 
 
-def check(distance: Any, summary_fn: Any) -> None:
+def check_distance(distance: Any, summary_fn: Any) -> None:
     """Raise where the options of a distance are none."""
     if not callable(distance) and distance not in NAMES:
         raise ValueError(

@@ -46,11 +46,9 @@ class Generation:
         return self.accepted / max(self.tried, 1)
 
     def resampled(self, rng: np.random.Generator, n: int) -> "Generation":
-        """n particles of equal weight, each in proportion to what its weight was."""
+        """Particles of equal weight, n of them, each in proportion to what its weight was."""
         index = evenly(self.weights, n, rng.uniform())
-        return replace(
-            self, z=self.z[index], distances=self.distances[index], weights=np.full(n, 1 / n)
-        )
+        return replace(self, z=self.z[index], distances=self.distances[index], weights=np.full(n, 1 / n))
 
 
 def first_generation(
@@ -108,7 +106,8 @@ def next_generation(
     """
     factor = perturbation(last)
     parts: list[tuple[np.ndarray, np.ndarray]] = []
-    accepted, tried, end = 0, 0, ""
+    accepted, tried = 0, 0
+    end: End = ""
     while accepted < num_particles:
         tell(accepted)
         missing = num_particles - accepted

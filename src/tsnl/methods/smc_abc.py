@@ -9,8 +9,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from tsnl.methods import distance as distances_
-from tsnl.methods.distance import Distance
+from tsnl.methods.distance import Distance, check_distance
 from tsnl.methods.generation import Generation, first_generation, next_generation
 from tsnl.methods.outcome import Outcome
 from tsnl.methods.tolerance import KERNELS, Kernel, fit_ratio, tighten
@@ -63,7 +62,7 @@ class SMCABC:
     stop: Literal["converged", "never"] = "converged"
 
     def __post_init__(self) -> None:
-        distances_.check(self.distance, self.summary_fn)
+        check_distance(self.distance, self.summary_fn)
         expect(self, "particles", "None or at least 10", lambda n: n is None or n >= 10)
         expect(self, "kernel", f"one of {KERNELS}", lambda name: name in KERNELS)
         expect(self, "first_share", "above 0 and at most 1", lambda x: 0 < x <= 1)
@@ -116,7 +115,7 @@ class SMCABC:
             c = largest_ratio(new, old_z, old_weights)
             seconds, now = time.perf_counter() - clock, time.perf_counter()
             generations.append(new)
-            history.append(record(new, n, c, trials, trials.failed - failed, seconds))
+            history.append(record(new, c, trials, trials.failed - failed, seconds))
             clock, failed = now, trials.failed
             why, tolerance = self._decide(generations, history, trials)
             if why:
@@ -166,9 +165,7 @@ def largest_ratio(
     return max(ratio.supremum(np.concatenate([old_z, new.z])), 1.0)
 
 
-def record(
-    new: Generation, wanted: int, c: float, trials: Trials, failed: int, seconds: float
-) -> dict[str, Any]:
+def record(new: Generation, c: float, trials: Trials, failed: int, seconds: float) -> dict[str, Any]:
     """One generation in figures, ready for JSON; cost is that of the run so far."""
     return {
         "tolerance": new.tolerance,

@@ -77,9 +77,7 @@ def bumps(
     return np.exp(squares(a, b) / (-2 * width**2))
 
 
-def squares(
-    a: Float[np.ndarray, "n size"], b: Float[np.ndarray, "m size"]
-) -> Float[np.ndarray, "n m"]:
+def squares(a: Float[np.ndarray, "n size"], b: Float[np.ndarray, "m size"]) -> Float[np.ndarray, "n m"]:
     """Squared Euclidean distances of all pairs."""
     found = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) - 2 * a @ b.T
     return np.maximum(found, 0.0)
@@ -178,7 +176,7 @@ def accept(
 
 
 def log_kernel(
-    distances: Float[np.ndarray, " n"], tolerance: float, kernel: Kernel
+    distances: Float[np.ndarray, " n"], tolerance: float | Float[np.ndarray, " n"], kernel: Kernel
 ) -> Float[np.ndarray, " n"]:
     r"""\(\log 1[d \le \epsilon]\) where uniform, \(-d^2 / 2\epsilon^2\) where Gaussian."""
     if kernel == "uniform":
@@ -204,7 +202,7 @@ def tighten(
     weights = weights / weights.sum()
     if kernel == "uniform":
         order = np.argsort(distances, kind="stable")
-        place = np.searchsorted(np.cumsum(weights[order]), share - 1e-9)
+        place = int(np.searchsorted(np.cumsum(weights[order]), share - 1e-9))
         return float(distances[order[min(place, len(order) - 1)]])
     log_low, log_high = -80.0, 80.0
     for _ in range(100):
