@@ -62,6 +62,7 @@ class Measure:
         if self.distance != "standardised":
             return self
         entries = self._compared(series[_finite(series)])
+        entries = entries[np.isfinite(entries).all(axis=1)]
         if len(entries) == 0:
             return replace(self, scale=np.ones(np.size(self.observed)))
         centre = np.median(entries, axis=0)
@@ -95,7 +96,7 @@ class Measure:
     def _compared(self, series: Float[np.ndarray, "n T d_y"]) -> Float[np.ndarray, "n entries"]:
         """Series or summaries as rows of numbers."""
         if self.summary_fn is None:
-            return series.reshape(len(series), -1).astype(np.float64)
+            return series.reshape(len(series), np.size(self.observed)).astype(np.float64)
         size = np.size(self.observed)
         rows = [np.ravel(self.summary_fn(x)) for x in series]
         wrong = next((len(row) for row in rows if len(row) != size), None)

@@ -51,11 +51,11 @@ class MCMCABC:
     """
 
     num_chains: int = 64
-    num_warmup: int = 100
-    num_draws: int = 200
+    num_warmup: int = 200
+    num_draws: int = 1000
     tolerance: int | float | None = None
     pilot: int = 6400
-    pilot_share: int | float = 0.01
+    pilot_share: int | float = 0.02
     kernel: Kernel = "uniform"
     distance: Distance = "euclidean"
     summary_fn: Callable[..., Any] | None = None
