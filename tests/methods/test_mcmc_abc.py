@@ -34,7 +34,9 @@ LENGTH = 10
 PRIOR = tsnl.Prior(mu=dist.Normal(0.0, 1.0))
 SERIES = Level().simulate(seed=1, length=LENGTH)
 POSTERIOR_MEAN, POSTERIOR_SD = SERIES.sum() / (LENGTH + 1), (LENGTH + 1) ** -0.5
-QUICK = MCMCABC(num_chains=64, num_warmup=40, num_draws=60, pilot=640, pilot_share=0.2, summary_fn=np.mean)
+QUICK = MCMCABC(
+    num_chains=64, num_warmup=40, num_draws=60, pilot=640, pilot_share=0.2, summary_fn=np.mean
+)
 
 
 @cache
@@ -47,12 +49,12 @@ def run(seed=0, **options):
 )
 def test_the_known_posterior_of_the_tolerance(kernel, tolerance, added):
     """A kernel of variance v makes the mean of y one of variance 1/10 + v: again a known posterior."""
-    found = run(kernel=kernel, tolerance=tolerance, num_draws=400)
+    found = run(kernel=kernel, tolerance=tolerance, num_draws=150)
     precision = 1 + 1 / (1 / LENGTH + added)
     mean, sd = SERIES.mean() * (precision - 1) / precision, precision**-0.5
     draws = found.draws["mu"]
     effective = effective_sizes(draws[..., None])[0]
-    assert effective > 200
+    assert effective > 100
     assert abs(draws.mean() - mean) < 4 * sd / np.sqrt(effective)
     assert abs(draws.std() / sd - 1) < 4 / np.sqrt(2 * effective) + 0.01
 
@@ -60,11 +62,15 @@ def test_the_known_posterior_of_the_tolerance(kernel, tolerance, added):
 def test_what_it_returns():
     found = run()
     assert found.status.startswith("finished: 64 chains of 60 draws; tolerance")
-    assert found.draws["mu"].shape == found.log_density.shape == found.arrays["distances"].shape == (64, 60)
+    assert (
+        found.draws["mu"].shape == found.log_density.shape == found.arrays["distances"].shape == (64, 60)
+    )
     assert np.isnan(found.log_density).all()
     assert found.posterior is None
     assert [r["phase"] for r in found.history] == ["pilot", "warm-up", "draws"]
-    assert found.cost == found.history[-1]["cost"] == LENGTH * sum(r["simulations"] for r in found.history)
+    assert (
+        found.cost == found.history[-1]["cost"] == LENGTH * sum(r["simulations"] for r in found.history)
+    )
     assert found.history[0]["simulations"] == 640
     tolerance = found.history[0]["tolerance"]
     assert (found.arrays["distances"] <= tolerance).all()
@@ -97,11 +103,12 @@ def test_one_batch_for_each_step(monkeypatch):
     assert max(sizes) <= 64
 
 
-@pytest.mark.parametrize("max_cost", [2560, 5001, 20_000, 47_000])
+@pytest.mark.parametrize("max_cost", [2560, 5001, 20_000, 30_000])
 def test_a_budget(max_cost):
     found = run(max_cost=max_cost)
     assert found.cost <= max_cost
-    assert "max_cost" in found.status
+    assert found.cost > max_cost - 64 * LENGTH
+    assert f"max_cost {max_cost:,} is used up" in found.status
     assert found.draws["mu"].shape[1] >= 1
 
 

@@ -14,7 +14,7 @@ from scipy import stats
 import tsnl
 from tsnl import SMCABC, codec
 from tsnl.methods.generation import Generation, importance, perturbation
-from tsnl.methods.smc_abc import RESAMPLE
+from tsnl.methods.smc_abc import RESAMPLE, STRIDE
 from tsnl.methods.trials import Trials
 from tsnl.problem import Problem
 
@@ -66,26 +66,26 @@ def cloud(result, i):
 def test_it_converges_to_the_known_posterior(kernel):
     r"""Sufficient summary, small tolerance: the posterior, up to Monte Carlo error.
 
-    The tolerance adds a variance of less than \(\epsilon^2 = 1/900\) to that of the mean of y, 1/10, which
-    moves the sd of the posterior by less than 0.5 %. The rest is Monte Carlo: four standard errors
-    at the effective size.
+    The tolerance adds a variance of at most \(\epsilon^2 = 1/900\) to that of the mean of y, 1/10,
+    which moves the sd of the posterior by less than 0.5 %. The rest is Monte Carlo: four standard
+    errors at the effective size.
     """
-    found = run(particles=600, min_tolerance=1 / 30, max_generations=30, stop="never", kernel=kernel)
+    found = run(particles=400, min_tolerance=1 / 30, max_generations=30, stop="never", kernel=kernel)
     assert "its tolerance reached min_tolerance" in found.status
     z, weights, _ = cloud(found, len(found.history) - 1)
     effective = found.history[-1]["ess"]
-    assert effective > 200
+    assert effective > 130
     mean = weights @ z[:, 0]
     sd = np.sqrt(weights @ (z[:, 0] - mean) ** 2)
     assert abs(mean - POSTERIOR_MEAN) < 4 * POSTERIOR_SD / np.sqrt(effective)
     assert abs(sd / POSTERIOR_SD - 1) < 4 / np.sqrt(2 * effective) + 0.005
     draws = found.draws["mu"]
-    assert draws.shape == (1, 600)
+    assert draws.shape == (1, 400)
     assert abs(draws.mean() - mean) < 0.1 * sd
 
 
 def test_the_rule_stops_by_itself():
-    found = run(particles=400, max_generations=30)
+    found = run(particles=300, max_generations=30)
     assert found.status.startswith("converged in generation")
     assert len(found.history) >= 3
     assert found.history[-1]["quantile"] > 0.99
@@ -104,7 +104,9 @@ def test_what_it_returns():
     assert found.posterior is None
     assert found.lag is None
     assert len(found.history) == 3
-    assert found.cost == found.history[-1]["cost"] == LENGTH * sum(r["simulations"] for r in found.history)
+    assert (
+        found.cost == found.history[-1]["cost"] == LENGTH * sum(r["simulations"] for r in found.history)
+    )
     tolerances = [r["tolerance"] for r in found.history]
     assert (np.diff(tolerances) < 0).all()
     for i, record in enumerate(found.history):
@@ -128,7 +130,7 @@ def test_the_next_tolerance_is_the_quantile_of_the_accepted_distances():
         _, weights, distances = cloud(found, i)
         order = np.argsort(distances)
         share = found.history[i]["quantile"]
-        assert share <= 0.99
+        share = share if share <= 0.99 else STRIDE
         place = np.searchsorted(np.cumsum(weights[order]), share - 1e-9)
         assert found.history[i + 1]["tolerance"] == distances[order[place]]
 
@@ -158,10 +160,10 @@ def test_it_simulates_in_batches(monkeypatch):
 
 
 @given(st.integers(LENGTH, 30_000))
-@settings(max_examples=12)
+@settings(max_examples=8)
 def test_it_stays_within_any_budget(max_cost):
     if max_cost < 2 * LENGTH:
-        with pytest.raises(ValueError, match="prior simulations have no finite distance|max_cost"):
+        with pytest.raises(ValueError, match=r"prior simulations have no finite distance|max_cost"):
             run.__wrapped__(max_cost=max_cost)
         return
     found = run.__wrapped__(max_cost=max_cost, stop="never", max_generations=100)
@@ -249,12 +251,12 @@ def test_weights_are_prior_over_proposal():
     np.testing.assert_allclose(factor @ factor.T, 2 * covariance, rtol=1e-6)
     z = rng.normal(size=(7, 2))
     log_prior = stats.norm.logpdf(z).sum(axis=1)
-    proposal = [
-        sum(w * stats.multivariate_normal.pdf(x, m, 2 * covariance) for w, m in zip(last.weights, last.z, strict=True))
-        for x in z
-    ]  # fmt: skip
+    pdf = stats.multivariate_normal(cov=2 * covariance).pdf
+    proposal = [last.weights @ pdf(x - last.z) for x in z]
     expected = np.exp(log_prior) / proposal
-    np.testing.assert_allclose(importance(z, log_prior, last, factor), expected / expected.sum(), rtol=1e-6)
+    np.testing.assert_allclose(
+        importance(z, log_prior, last, factor), expected / expected.sum(), rtol=1e-6
+    )
 
 
 def test_trials_draw_anew_and_count():
