@@ -120,7 +120,7 @@ def test_options_round_trip():
     ("options", "message"),
     [
         ({"tolerance": 1.0, "fraction": 0.1}, "tolerance is 1.0 and fraction is 0.1, expected one of"),
-        ({"draws": 0}, "draws is 0, expected at least 1"),
+        ({"draws": 0}, "draws is 0, expected a whole number from 1 on"),
         ({"tolerance": -1.0}, "tolerance is -1.0, expected None or at least 0"),
         ({"fraction": 0.0}, "fraction is 0.0, expected None, or above 0 and at most 1"),
         ({"max_cost": 0}, "max_cost is 0"),

@@ -80,53 +80,56 @@ def first_generation(
     return new, prior[np.isfinite(prior).all(axis=1)]
 
 
+@dataclass(frozen=True)
+class Filling:
+    """How a generation is filled.
+
+    Attributes:
+        num_particles: how many to accept.
+        kernel: how to accept.
+        min_acceptance: the acceptance rate below which it is given up.
+    """
+
+    num_particles: int
+    kernel: Kernel
+    min_acceptance: int | float
+
+
 def next_generation(
     rng: np.random.Generator,
     trials: Trials,
     last: Generation,
     tolerance: float,
-    num_particles: int,
-    kernel: Kernel,
-    min_acceptance: int | float,
+    filling: Filling,
     tell: Callable[[int], None],
 ) -> Generation:
     """Perturb particles of the last generation until enough come within the new tolerance.
 
-    Candidates come in batches of about as many as the acceptance rate so far asks for.
-
-    Args:
-        rng: where the candidates come from.
-        trials: the simulations of the run.
-        last: the generation before.
-        tolerance: the new tolerance.
-        num_particles: how many to accept.
-        kernel: how to accept.
-        min_acceptance: the acceptance rate below which it gives up.
-        tell: is told how many particles there are.
+    Candidates come in batches of about as many as the acceptance rate so far asks for; `tell` is told
+    how many are accepted.
     """
     factor = perturbation(last)
-    parts: list[tuple[np.ndarray, np.ndarray]] = []
-    accepted, tried = 0, 0
+    z, distances, log_prior = last.z[:0], last.distances[:0], last.distances[:0]
+    tried = 0
     end: End = ""
-    while accepted < num_particles:
-        tell(accepted)
-        missing = num_particles - accepted
-        rate = max(accepted, 1) / tried if tried else 1.0
-        n = trials.affordable(min(round_up(int(np.ceil(missing / rate))), MAX_BATCH))
-        if n < 1 or collapsed(accepted, tried, min_acceptance):
+    while len(z) < filling.num_particles:
+        tell(len(z))
+        rate = max(len(z), 1) / tried if tried else 1.0
+        n = round_up(int(np.ceil((filling.num_particles - len(z)) / rate)))
+        n = trials.affordable(min(n, MAX_BATCH))
+        if n < 1 or collapsed(len(z), tried, filling.min_acceptance):
             end = "budget" if n < 1 else "acceptance"
             break
         ancestors = last.z[rng.choice(len(last.z), size=n, p=last.weights)]
-        z = ancestors + rng.normal(size=ancestors.shape) @ factor.T
-        distances = trials.run(z)
-        yes = accept(rng, distances, tolerance, kernel)
-        parts.append((z[yes], distances[yes]))
-        accepted, tried = accepted + int(yes.sum()), tried + n
-    empty = (np.zeros((0, last.z.shape[1])), np.zeros(0))
-    z = np.concatenate([empty[0], *(part[0] for part in parts)])[:num_particles]
-    distances = np.concatenate([empty[1], *(part[1] for part in parts)])[:num_particles]
-    weights = importance(z, trials.log_prior(z), last, factor) if len(z) else np.zeros(0)
-    return Generation(z, weights, distances, float(tolerance), accepted, tried, end)
+        candidates = ancestors + rng.normal(size=ancestors.shape) @ factor.T
+        found, log_p = trials.run(candidates), trials.log_prior(candidates)
+        yes = accept(rng, found, tolerance, filling.kernel) & np.isfinite(log_p)
+        z = np.concatenate([z, candidates[yes]])
+        distances, log_prior = np.append(distances, found[yes]), np.append(log_prior, log_p[yes])
+        tried += n
+    part = slice(filling.num_particles)
+    weights = importance(z[part], log_prior[part], last, factor)
+    return Generation(z[part], weights, distances[part], float(tolerance), len(z), tried, end)
 
 
 def perturbation(last: Generation) -> Float[np.ndarray, "size size"]:
@@ -152,6 +155,8 @@ def importance(
         exponents = -squares(a[part], b) / 2
         top = exponents.max(axis=1)
         log_proposal[part] = top + np.log(np.exp(exponents - top[:, None]) @ last.weights)
+    if len(z) == 0:
+        return np.zeros(0)
     log_weights = log_prior - log_proposal
     weights = np.exp(log_weights - log_weights.max())
     return weights / weights.sum()

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Key
 from tsnl.methods.distance import Distance, check_distance
 from tsnl.methods.outcome import Outcome
 from tsnl.methods.tolerance import KERNELS, Kernel, tighten
-from tsnl.methods.trials import Trials, collapsed, expect
+from tsnl.methods.trials import Trials, collapsed, expect, whole
 from tsnl.methods.walk import Walk
 from tsnl.problem import Problem
 from tsnl.progress import Progress
@@ -64,14 +64,14 @@ class MCMCABC:
 
     def __post_init__(self) -> None:
         check_distance(self.distance, self.summary_fn)
-        expect(self, "num_chains", "at least 2", lambda n: n >= 2)
-        expect(self, "num_warmup", "at least 10", lambda n: n >= 10)
-        expect(self, "num_draws", "at least 10", lambda n: n >= 10)
+        expect(self, "num_chains", "a whole number from 2 on", lambda n: whole(n, 2))
+        expect(self, "num_warmup", "a whole number from 10 on", lambda n: whole(n, 10))
+        expect(self, "num_draws", "a whole number from 10 on", lambda n: whole(n, 10))
         expect(self, "tolerance", "None or above 0", lambda x: x is None or x > 0)
-        expect(self, "pilot", "at least num_chains", lambda n: n >= self.num_chains)
+        expect(self, "pilot", "a whole number from num_chains on", lambda n: whole(n, self.num_chains))
         expect(self, "pilot_share", "above 0 and at most 1", lambda x: 0 < x <= 1)
         expect(self, "kernel", f"one of {KERNELS}", lambda name: name in KERNELS)
-        expect(self, "max_cost", "None or at least 1", lambda n: n is None or n >= 1)
+        expect(self, "max_cost", "None or a whole number from 1 on", lambda n: n is None or whole(n, 1))
         expect(self, "min_acceptance", "at least 0 and below 1", lambda x: 0 <= x < 1)
 
     def run(self, key: Key[Array, ""], problem: Problem, progress: Progress) -> Outcome:

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Key
 
 from tsnl.methods.distance import Distance, check_distance
 from tsnl.methods.outcome import Outcome
-from tsnl.methods.trials import MAX_BATCH, Trials, collapsed, expect, round_up
+from tsnl.methods.trials import MAX_BATCH, Trials, collapsed, expect, round_up, whole
 from tsnl.problem import Problem
 from tsnl.progress import Progress
 
@@ -47,10 +47,10 @@ class RejectionABC:
                 f"tolerance is {self.tolerance} and fraction is {self.fraction}, expected one of the "
                 f"two: leave out the other."
             )
-        expect(self, "draws", "at least 1", lambda n: n >= 1)
+        expect(self, "draws", "a whole number from 1 on", lambda n: whole(n, 1))
         expect(self, "tolerance", "None or at least 0", lambda x: x is None or x >= 0)
         expect(self, "fraction", "None, or above 0 and at most 1", lambda x: x is None or 0 < x <= 1)
-        expect(self, "max_cost", "None or at least 1", lambda n: n is None or n >= 1)
+        expect(self, "max_cost", "None or a whole number from 1 on", lambda n: n is None or whole(n, 1))
         expect(self, "min_acceptance", "at least 0 and below 1", lambda x: 0 <= x < 1)
 
     def run(self, key: Key[Array, ""], problem: Problem, progress: Progress) -> Outcome:

@@ -10,10 +10,10 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from tsnl.methods.distance import Distance, check_distance
-from tsnl.methods.generation import Generation, first_generation, next_generation
+from tsnl.methods.generation import Filling, Generation, first_generation, next_generation
 from tsnl.methods.outcome import Outcome
 from tsnl.methods.tolerance import KERNELS, Kernel, fit_ratio, tighten
-from tsnl.methods.trials import Trials, expect
+from tsnl.methods.trials import Trials, expect, whole
 from tsnl.problem import Problem
 from tsnl.progress import Progress
 
@@ -63,11 +63,13 @@ class SMCABC:
 
     def __post_init__(self) -> None:
         check_distance(self.distance, self.summary_fn)
-        expect(self, "particles", "None or at least 10", lambda n: n is None or n >= 10)
+        expect(
+            self, "particles", "None or a whole number from 10 on", lambda n: n is None or whole(n, 10)
+        )
         expect(self, "kernel", f"one of {KERNELS}", lambda name: name in KERNELS)
         expect(self, "first_share", "above 0 and at most 1", lambda x: 0 < x <= 1)
-        expect(self, "max_generations", "at least 1", lambda n: n >= 1)
-        expect(self, "max_cost", "None or at least 1", lambda n: n is None or n >= 1)
+        expect(self, "max_generations", "a whole number from 1 on", lambda n: whole(n, 1))
+        expect(self, "max_cost", "None or a whole number from 1 on", lambda n: n is None or whole(n, 1))
         expect(self, "min_acceptance", "at least 0 and below 1", lambda x: 0 <= x < 1)
         expect(self, "min_tolerance", "at least 0", lambda x: x >= 0)
         expect(self, "stop", "'converged' or 'never'", lambda name: name in ("converged", "never"))
@@ -105,6 +107,7 @@ class SMCABC:
     ) -> tuple[list[Generation], list[dict[str, Any]], str]:
         """All generations, a record of each, and why there is no further one."""
         n = self.num_particles(trials.problem.length)
+        filling = Filling(n, self.kernel, self.min_acceptance)
         clock, failed = time.perf_counter(), 0
         progress.now(0, "generation 0: prior simulations")
         new, prior = first_generation(rng, trials, n, self.first_share, self.kernel)
@@ -122,9 +125,7 @@ class SMCABC:
                 return generations, history, why
             last = new.resampled(rng, len(new.z)) if history[-1]["resampled"] else new
             tell = _teller(progress, len(generations), n, tolerance, trials)
-            new = next_generation(
-                rng, trials, last, tolerance, n, self.kernel, self.min_acceptance, tell
-            )
+            new = next_generation(rng, trials, last, tolerance, filling, tell)
             old_z, old_weights = last.z, last.weights
 
     def _decide(

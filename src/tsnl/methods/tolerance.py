@@ -181,7 +181,7 @@ def log_kernel(
     r"""\(\log 1[d \le \epsilon]\) where uniform, \(-d^2 / 2\epsilon^2\) where Gaussian."""
     if kernel == "uniform":
         return np.where(distances <= tolerance, 0.0, -np.inf)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         found = -((distances / tolerance) ** 2) / 2
     return np.where(np.isnan(found), 0.0, found)  # at distance zero with tolerance zero
 

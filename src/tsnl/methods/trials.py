@@ -137,6 +137,11 @@ def expect(options: Any, name: str, expected: str, good: Callable[[Any], bool]) 
         raise ValueError(f"{name} is {value!r}, expected {expected}.")
 
 
+def whole(value: Any, least: int) -> bool:
+    """Whether it is an integer, and no bool, of at least so much."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= least
+
+
 def _by_block(call: Callable[[Array], Any], z: Float[np.ndarray, "n size"]) -> Any:
     """A compiled call on all rows, in blocks of one size."""
     parts = []
