@@ -99,8 +99,9 @@ class SMCABC:
         for i, generation in enumerate(generations):
             for name in ("z", "weights", "distances"):
                 arrays[f"generation{i}.{name}"] = getattr(generation, name)
-        nothing = np.full((1, len(draws.z)), np.nan)
-        return Outcome(draws.z[None], nothing, trials.cost, status, history, arrays=arrays)
+        z = rng.permutation(draws.z)[None]  # copies apart: their order says nothing
+        nothing = np.full(z.shape[:2], np.nan)
+        return Outcome(z, nothing, trials.cost, status, history, arrays=arrays)
 
     def _generations(
         self, rng: np.random.Generator, trials: Trials, progress: Progress

@@ -139,7 +139,7 @@ def expect(options: Any, name: str, expected: str, good: Callable[[Any], bool]) 
 
 def whole(value: Any, least: int) -> bool:
     """Whether it is an integer, and no bool, of at least so much."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= least
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= least)
 
 
 def _by_block(call: Callable[[Array], Any], z: Float[np.ndarray, "n size"]) -> Any:
