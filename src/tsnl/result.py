@@ -106,7 +106,8 @@ class Result:
     def save(self, path: str | Path) -> None:
         """Write a folder of plain files: JSON, npz and safetensors.
 
-        What has no plain form, such as a model of your own, is left out: give it to `tsnl.load`.
+        What has no plain form, such as a model of your own, is left out: give it to `tsnl.load`. Of a
+        function among the method's options, such as a distance, only the name is kept.
         """
         from safetensors.numpy import save_file
 
