@@ -2,7 +2,7 @@
 
 from tsnl import density, likelihood, models, simulation
 from tsnl.infer import infer
-from tsnl.methods import TSNL
+from tsnl.methods import PMMH, TSNL, ExactMCMC
 from tsnl.models.base import StateSpaceModel
 from tsnl.prior import Prior
 from tsnl.result import Result, load
@@ -14,7 +14,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "MCMC",
+    "PMMH",
     "TSNL",
+    "ExactMCMC",
     "Prior",
     "Result",
     "StateSpaceModel",

@@ -12,13 +12,13 @@ import numpy as np
 import numpyro.distributions as dist
 
 from tsnl.density import MAF, Mixture, Spline
-from tsnl.methods import TSNL
+from tsnl.methods import PMMH, TSNL, ExactMCMC
 from tsnl.models import LinearGaussian, LotkaVolterra, StochasticVolatility
 from tsnl.prior import Prior
 from tsnl.sampling import MCMC
 from tsnl.training import Training
 
-OPTIONS = {c.__name__: c for c in (TSNL, MAF, Mixture, Spline, MCMC, Training)}
+OPTIONS = {c.__name__: c for c in (TSNL, PMMH, ExactMCMC, MAF, Mixture, Spline, MCMC, Training)}
 MODELS = {c.__name__: c for c in (LinearGaussian, LotkaVolterra, StochasticVolatility)}
 
 

@@ -27,5 +27,8 @@ class ExactLikelihood(eqx.Module):
 
     def __call__(self, z: Float[Array, " size"]) -> Float[Array, ""]:
         """The log-likelihood at an unconstrained z."""
-        rows = jnp.array(np.array(self.rows) if isinstance(self.rows, np.ndarray) else self.rows, float)
+        rows: Any = self.rows
+        if isinstance(rows, np.ndarray):  # a copy: JAX may remember it in the precision it first saw
+            rows = np.array(rows)
+        rows = jnp.asarray(rows, dtype=float)
         return jnp.asarray(filter_moments(self.model, self.prior.constrain(z), rows).log_likelihood)

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Key
 
 from tsnl.likelihood.estimate import Estimate
 from tsnl.methods.budget import FEWEST, LEAST_RUNS, Allotment, Ledger, most_particles
-from tsnl.sampling.pseudo_marginal import Chains, Path, Proposal, estimates
+from tsnl.sampling.pseudo_marginal import POINTS, Chains, Path, Proposal, estimates
 
 MOST = 2**14  # particles that "auto" may choose
 LOW, HIGH = 0.5, 1.5  # a variance in here is near 1
@@ -34,21 +34,19 @@ def start(
     Raises:
         FloatingPointError: no filter gave a finite likelihood.
     """
-    key_cloud, key_draws = jax.random.split(key)
-    cloud = jax.vmap(target.prior.unconstrain)(target.prior.sample(key_cloud, 256))
+    key_cloud, key_run = jax.random.split(key)
+    n, num_chains = allotted.num_starts, allotted.num_chains
+    cloud = jax.vmap(target.prior.unconstrain)(target.prior.sample(key_cloud, TRIES * POINTS))
     covariance = 0.05 * jnp.atleast_2d(jnp.cov(cloud.T))
-    n = allotted.num_starts
     tried = 0
     while tried == 0 or (tried < TRIES * n and ledger.runs(target.num_particles) > n + LEAST_RUNS):
-        key_theta, key_run = jax.random.split(jax.random.fold_in(key_draws, tried))
-        z = jax.vmap(target.prior.unconstrain)(target.prior.sample(key_theta, n))
-        values = np.asarray(estimates(key_run, target, z))
+        z = cloud[tried : tried + n]
+        values = estimates(jax.random.fold_in(key_run, tried), target, z)
         ledger.pay(n, target.num_particles)
         tried += n
         if np.isfinite(values).any():
-            finite = int(np.isfinite(values).sum())
-            order = np.argsort(-values, kind="stable")[: min(finite, allotted.num_chains)]
-            best = jnp.asarray(np.resize(order, allotted.num_chains))
+            order = np.argsort(-values, kind="stable")[: np.isfinite(values).sum()]
+            best = jnp.asarray(np.resize(order[:num_chains], num_chains))
             return Chains(z[best], jnp.asarray(values)[best]), Proposal.of(z[best].mean(0), covariance)
     raise FloatingPointError(
         f"All {tried} filters of {target.num_particles} particles at prior draws collapsed: no particle "
@@ -76,7 +74,7 @@ def choose_particles(
     cap = min(MOST, most_particles(allotted.num_chains, n, ledger))
     for attempt in range(TRIES + 1):
         now = Estimate(target.prior, target.model, target.rows, n)
-        values = np.asarray(estimates(jax.random.fold_in(key, attempt), now, centre), dtype=float)
+        values = estimates(jax.random.fold_in(key, attempt), now, centre).astype(float)
         ledger.pay(runs, n)
         variance = float(values.var(ddof=1)) if np.isfinite(values).all() else float("inf")
         wanted = _rung(4.0 * n if np.isinf(variance) else n * min(variance, 16.0), cap)

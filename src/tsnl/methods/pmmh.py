@@ -5,6 +5,7 @@ from math import erfc
 from typing import Any, Literal
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key
 
@@ -99,13 +100,13 @@ class PMMH:
         """Estimate again with the number of particles that was chosen: a lucky estimate is forgotten."""
         values = estimates(key, target, chains.z)
         ledger.pay(len(chains.z), target.num_particles)
-        if not np.isfinite(np.asarray(values)).any():
+        if not np.isfinite(values).any():
             raise FloatingPointError(
                 f"All {len(chains.z)} filters of {target.num_particles} particles collapsed where the "
                 f"chains are: no particle can explain some row of the series. Give more particles, or "
                 f"compare simulations of the model with the series."
             )
-        return Chains(chains.z, values)
+        return Chains(chains.z, jnp.asarray(values))
 
     def _status(self, path: Path, record: dict[str, Any], chosen: Particles) -> str:
         """What happened, in plain words."""

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 BLOCK = 100  # steps of one compiled call
+POINTS = 64  # points of one compiled call
 FLOOR = 1e-4  # share of the first covariance that stays in each later one: no chain freezes for good
 
 LogDensity = Callable[[Key[Array, ""], Float[Array, " size"]], Float[Array, ""]]
@@ -60,12 +61,22 @@ class Path(NamedTuple):
     accepted: Float[np.ndarray, "chain step"]
 
 
-@eqx.filter_jit
 def estimates(
     key: Key[Array, ""], log_density: LogDensity, z: Float[Array, "n size"]
-) -> Float[Array, " n"]:
-    """One estimate at each point; the i-th draws with `fold_in(key, i)`."""
-    return _each(key, log_density, z)
+) -> Float[np.ndarray, " n"]:
+    """One estimate at each of at most POINTS points; the i-th draws with `fold_in(key, i)`."""
+    n = len(z)
+    if n > POINTS:
+        raise ValueError(f"{n} points, expected at most {POINTS} in one call.")
+    padded = jnp.concatenate([z, jnp.repeat(z[-1:], POINTS - n, axis=0)])
+    return np.asarray(_estimates(key, log_density, padded, jnp.asarray(n)))[:n]
+
+
+@eqx.filter_jit
+def _estimates(
+    key: Key[Array, ""], log_density: LogDensity, z: Float[Array, "points size"], n: Int[Array, ""]
+) -> Float[Array, " points"]:
+    return _each(key, log_density, z, n)
 
 
 def advance(
@@ -135,7 +146,7 @@ def _metropolis(
     """One step of each chain: where they are then, who moved, and with which probability."""
     key_move, key_estimate, key_accept = jax.random.split(key, 3)
     z = chains.z + jax.random.normal(key_move, chains.z.shape) @ proposal.factor().T
-    new = _each(key_estimate, log_density, z)
+    new = _each(key_estimate, log_density, z, len(z))
     ratio = new - chains.log_density
     accept = jnp.log(jax.random.uniform(key_accept, ratio.shape)) < ratio
     moved = Chains(jnp.where(accept[:, None], z, chains.z), jnp.where(accept, new, chains.log_density))
@@ -155,10 +166,19 @@ def _learn(proposal: Proposal, chains: Chains, error: Float[Array, ""], t: Int[A
     )
 
 
-def _each(key: Key[Array, ""], log_density: LogDensity, z: Float[Array, "n size"]) -> Float[Array, " n"]:
-    """One after the other: a filter under `vmap` would resample at every step, needed or not."""
-    keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(jnp.arange(len(z)))
-    return jax.lax.map(lambda pair: log_density(*pair), (keys, z))
+def _each(
+    key: Key[Array, ""], log_density: LogDensity, z: Float[Array, "points size"], n: int | Int[Array, ""]
+) -> Float[Array, " points"]:
+    """Estimates at the first n points, one after the other; no filter runs at the rest.
+
+    Under `vmap` a filter would resample at every step, needed or not, and run at every point.
+    """
+
+    def one(i: Array) -> Array:
+        at = jax.random.fold_in(key, i)
+        return jax.lax.cond(i < n, lambda: log_density(at, z[i]), lambda: jnp.asarray(-jnp.inf))
+
+    return jax.lax.map(one, jnp.arange(len(z)))
 
 
 def rescue(key: Key[Array, ""], chains: Chains, slack: float = 0.0) -> tuple[Chains, int]:
