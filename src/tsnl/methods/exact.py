@@ -65,7 +65,7 @@ class ExactMCMC:
         model = problem.model
         if not isinstance(model, LinearGaussian):
             raise TypeError(
-                f"model is a {type(model).__name__}, and ExactMCMC works for LinearGaussian alone, whose "
+                f"model is a {type(model).__name__}, but ExactMCMC is for LinearGaussian alone, whose "
                 f"likelihood the Kalman filter knows. Use PMMH, or a method that only simulates."
             )
         return Posterior(problem.prior, ExactLikelihood(problem.prior, model, problem.series))

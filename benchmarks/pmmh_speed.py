@@ -1,0 +1,104 @@
+"""Speed of PMMH against `particles.mcmc.PMMH`, measured in one run.
+
+    python benchmarks/pmmh_speed.py
+
+The linear problem, T = 100, 100 particles, 1,000 steps, the same series, the same prior on log Q, both
+with a random walk that learns its covariance. Like with like: 1,000 adaptive steps of one chain of
+theirs, and of ours. Beside it: a whole run of ours with one chain (starting points, pilot, 500 steps of
+warm-up and 1,000 kept steps), and with four. The rivals take turns, best of several. The first call of
+ours compiles: that time is given apart. Writes pmmh_speed.json beside itself.
+"""
+
+import json
+import subprocess
+import time
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from foundation import rival_python
+
+import tsnl
+from tsnl.experiments import LINEAR
+from tsnl.likelihood.estimate import Estimate
+from tsnl.progress import Silent
+from tsnl.sampling.pseudo_marginal import BLOCK, Chains, Proposal, advance, estimates
+
+HERE = Path(__file__).parent
+NUM_STEPS, NUM_PARTICLES, TURNS = 1000, 100, 3
+
+
+def theirs(problem):
+    """Seconds, acceptance, mean and sd of a chain of `particles`."""
+    run = subprocess.run(
+        [rival_python("particles"), HERE / "rival_pmmh.py", str(NUM_STEPS), str(NUM_PARTICLES)],
+        input=json.dumps(problem.series[:, 0].tolist()), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return json.loads(run.stdout)
+
+
+def ours(problem, seed):
+    """The same of one chain of ours that starts at a prior draw, too."""
+    target = Estimate.of(problem.model, problem.prior, problem.series, NUM_PARTICLES)
+    key, key_start, key_run = jax.random.split(jax.random.key(seed), 3)
+    start = problem.prior.unconstrain(problem.prior.sample(key_start))[None]
+    begin = time.perf_counter()
+    chains = Chains(start, jnp.asarray(estimates(key, target, start)))
+    proposal = Proposal.of(start[0], jnp.eye(1))
+    parts = []
+    for first in range(0, NUM_STEPS, BLOCK):
+        last = min(first + BLOCK, NUM_STEPS)
+        chains, proposal, path = advance(key_run, target, chains, proposal, first, last, rate=0.25)
+        parts.append(path)
+    seconds = time.perf_counter() - begin
+    z = np.concatenate([p.z[0, :, 0] for p in parts])[NUM_STEPS // 5 :]
+    acceptance = float(np.mean([p.accepted.mean() for p in parts]))
+    return {"seconds": seconds, "acceptance": acceptance, "mean": float(z.mean()), "sd": float(z.std())}
+
+
+def whole(problem, num_chains, seed):
+    """A whole run by the method."""
+    method = tsnl.PMMH(num_steps=NUM_STEPS, num_particles=NUM_PARTICLES, num_chains=num_chains)
+    begin = time.perf_counter()
+    outcome = method.run(jax.random.key(seed), problem, Silent())
+    seconds = time.perf_counter() - begin
+    runs = outcome.cost // (problem.length * NUM_PARTICLES)
+    return {"seconds": seconds, "filter_runs": runs, "status": outcome.status}
+
+
+def main():
+    """Take turns and write the best times."""
+    problem = LINEAR.observe(0)
+    calls = {
+        "particles": lambda seed: theirs(problem),
+        "ours": lambda seed: ours(problem, seed),
+        "ours, whole run": lambda seed: whole(problem, 1, seed),
+        "ours, whole run of 4 chains": lambda seed: whole(problem, 4, seed),
+    }
+    first = {name: call(0) for name, call in calls.items()}
+    found = {name: [] for name in calls}
+    for turn in range(TURNS):
+        for name, call in calls.items():
+            found[name].append(call(turn))
+            print(name, found[name][-1], flush=True)
+    best = {name: min(rows, key=lambda row: row["seconds"]) for name, rows in found.items()}
+    theirs_each = best["particles"]["seconds"] / NUM_STEPS
+    out = {
+        "best": best,
+        "times_faster": best["particles"]["seconds"] / best["ours"]["seconds"],
+        "times_faster_each_turn": [
+            a["seconds"] / b["seconds"] for a, b in zip(found["particles"], found["ours"], strict=True)
+        ],
+        "times_faster_each_filter_run": {
+            name: theirs_each * best[name]["filter_runs"] / best[name]["seconds"]
+            for name in ("ours, whole run", "ours, whole run of 4 chains")
+        },
+        "seconds_of_first_call_with_compilation": {n: first[n]["seconds"] for n in list(calls)[1:]},
+    }
+    (HERE / "pmmh_speed.json").write_text(json.dumps(out, indent=1) + "\n")
+    print(json.dumps(out, indent=1))
+
+
+if __name__ == "__main__":
+    main()
