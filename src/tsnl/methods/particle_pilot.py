@@ -1,6 +1,6 @@
 """Before a particle chain: where to start, and how many particles."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, log2
 
 import jax
@@ -73,7 +73,7 @@ def choose_particles(
     centre = jnp.tile(central(path, chains), (runs, 1))
     cap = min(MOST, most_particles(allotted.num_chains, n, ledger))
     for attempt in range(TRIES + 1):
-        now = Estimate(target.prior, target.model, target.rows, n)
+        now = replace(target, num_particles=n)
         values = estimates(jax.random.fold_in(key, attempt), now, centre).astype(float)
         ledger.pay(runs, n)
         variance = float(values.var(ddof=1)) if np.isfinite(values).all() else float("inf")

@@ -1,6 +1,6 @@
 """Particle marginal Metropolis-Hastings."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import erfc
 from typing import Any, Literal
 
@@ -59,60 +59,50 @@ class PMMH:
             raise ValueError(f"max_cost is {self.max_cost}, expected None or a positive number.")
 
     def run(self, key: Key[Array, ""], problem: Problem, progress: Progress) -> Outcome:
-        """Infer; see `tsnl.infer`."""
-        first = 2 if isinstance(self.num_particles, str) else self.num_particles
-        target = Estimate.of(problem.model, problem.prior, problem.series, first)
+        """Infer; see `tsnl.infer`.
+
+        Raises:
+            TypeError: the model has no `log_observation`.
+            ValueError: a row is missing in part, or the budget is too small.
+            FloatingPointError: the filters collapse everywhere, or no chain moves.
+        """
         ledger = Ledger(problem.length, self.max_cost)
         allotted = allot(self.num_chains, self.num_warmup, self.num_particles, ledger)
-        num_chains, num_search = allotted.num_chains, allotted.num_search
+        first = allotted.num_particles
+        target = Estimate.of(problem.model, problem.prior, problem.series, first)
         progress.start("PMMH", self.num_warmup + self.num_steps)
-        keys = jax.random.split(key, 7)
         runner = _Runner(progress, ledger, [])
+        keys = jax.random.split(key, 7)
 
-        target = with_particles(target, allotted.num_particles)
-        chains, proposal = start(keys[0], target, allotted, ledger)
-        state = (chains, proposal)
-        chains, proposal, path = runner.steps(
-            keys[1], target, state, "search", 0, num_search, rate(problem.prior.size, 1.0)
-        )
-        chains, num_restarted = rescue(keys[2], chains)
+        state = start(keys[0], target, allotted, ledger)
+        goal, num_search = rate(problem.prior.size, 1.0), allotted.num_search
+        chains, proposal, path = runner.steps(keys[1], target, state, "search", 0, num_search, goal)
+        chains, restarted = rescue(keys[2], chains)
         auto = self.num_particles == "auto"
         chosen = choose_particles(keys[3], target, path, chains, auto, allotted, ledger)
-        target = with_particles(target, chosen.num_particles)
 
-        chains = self._anew(keys[4], target, chains, ledger)
-        chains, more = rescue(keys[2], chains, 3 * chosen.variance**0.5)
+        target = replace(target, num_particles=chosen.num_particles)
+        noise = 3 * chosen.variance**0.5
+        chains, more = rescue(keys[2], anew(keys[4], target, chains, ledger), noise)
         runs = ledger.runs(chosen.num_particles)
-        num_warmup, num_steps = divide(self.num_warmup - num_search, self.num_steps, num_chains, runs)
-        goal = rate(problem.prior.size, chosen.variance)
-        state, end = (chains, proposal), num_search + num_warmup
+        rest = self.num_warmup - num_search
+        num_warmup, num_steps = divide(rest, self.num_steps, allotted.num_chains, runs)
+        goal, end = rate(problem.prior.size, chosen.variance), num_search + num_warmup
+        state = chains, proposal
         chains, proposal, _ = runner.steps(keys[5], target, state, "warm-up", num_search, end, goal)
-        chains, last = rescue(keys[6], chains, 3 * chosen.variance**0.5)
-        state = (chains, proposal)
+        chains, last = rescue(keys[6], chains, noise)
+        state = chains, proposal
         _, _, path = runner.steps(keys[5], target, state, "draw", end, end + num_steps, None)
 
-        runner.history[-1] |= summary(path, chosen, num_restarted + more + last)
+        runner.history[-1] |= summary(path, chosen, restarted + more + last)
         status = self._status(path, runner.history[-1], chosen)
         progress.now(self.num_warmup + self.num_steps, status)
         return Outcome(path.z, path.log_density, ledger.cost, status, runner.history)
 
-    def _anew(self, key: Key[Array, ""], target: Estimate, chains: Chains, ledger: Ledger) -> Chains:
-        """Estimate again with the number of particles that was chosen: a lucky estimate is forgotten."""
-        values = estimates(key, target, chains.z)
-        ledger.pay(len(chains.z), target.num_particles)
-        if not np.isfinite(values).any():
-            raise FloatingPointError(
-                f"All {len(chains.z)} filters of {target.num_particles} particles collapsed where the "
-                f"chains are: no particle can explain some row of the series. Give more particles, or "
-                f"compare simulations of the model with the series."
-            )
-        return Chains(chains.z, jnp.asarray(values))
-
     def _status(self, path: Path, record: dict[str, Any], chosen: Particles) -> str:
         """What happened, in plain words."""
         num_chains, num_steps = path.log_density.shape
-        text = f"finished: {num_chains} chains of {num_steps:,} steps" if num_chains > 1 else ""
-        text = text or f"finished: 1 chain of {num_steps:,} steps"
+        text = f"finished: {num_chains} chain{'s' if num_chains > 1 else ''} of {num_steps:,} steps"
         if (num_chains, num_steps) != (self.num_chains, self.num_steps):
             text += f" (the budget did not allow {self.num_chains} of {self.num_steps:,})"
         text += f" with {chosen.num_particles} particles"
@@ -170,9 +160,17 @@ class _Runner:
         return chains, proposal, path
 
 
-def with_particles(target: Estimate, num_particles: int) -> Estimate:
-    """The same estimate with another number of particles."""
-    return Estimate(target.prior, target.model, target.rows, num_particles)
+def anew(key: Key[Array, ""], target: Estimate, chains: Chains, ledger: Ledger) -> Chains:
+    """Estimate again with the number of particles that was chosen: a lucky estimate is forgotten."""
+    values = estimates(key, target, chains.z)
+    ledger.pay(len(chains.z), target.num_particles)
+    if not np.isfinite(values).any():
+        raise FloatingPointError(
+            f"All {len(chains.z)} filters of {target.num_particles} particles collapsed where the "
+            f"chains are: no particle can explain some row of the series. Give more particles, or "
+            f"compare simulations of the model with the series."
+        )
+    return Chains(chains.z, jnp.asarray(values))
 
 
 def rate(size: int, variance: float) -> float:
