@@ -1,15 +1,16 @@
 """Speed of PMMH against `particles.mcmc.PMMH`, measured in one run.
 
-    python benchmarks/pmmh_speed.py
+    python benchmarks/pmmh_speed.py [--turns 2]
 
 The linear problem, T = 100, 100 particles, 1,000 steps, the same series, the same prior on log Q, both
 with a random walk that learns its covariance. Like with like: 1,000 adaptive steps of one chain of
 theirs, and of ours. Beside it: a whole run of ours with one chain (starting points, pilot, 500 steps of
-warm-up and 1,000 kept steps), and with four. The rivals take turns, best of two. The first call of
+warm-up and 1,000 kept steps), and with four. The rivals take turns, the best counts. The first call of
 ours compiles: that time is given apart. A whole run counts by its filter runs. Seconds of the processor
 stand beside those of the clock, which a busy machine stretches. Writes pmmh_speed.json beside itself.
 """
 
+import argparse
 import json
 import subprocess
 import time
@@ -27,7 +28,7 @@ from tsnl.progress import Silent
 from tsnl.sampling.pseudo_marginal import BLOCK, Chains, Proposal, advance, estimates
 
 HERE = Path(__file__).parent
-NUM_STEPS, NUM_PARTICLES, TURNS = 1000, 100, 2
+NUM_STEPS, NUM_PARTICLES = 1000, 100
 
 
 def theirs(problem):
@@ -70,6 +71,9 @@ def whole(problem, num_chains, seed):
 
 def main():
     """Take turns and write the best times."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--turns", type=int, default=2)
+    options = parser.parse_args()
     problem = LINEAR.observe(0)
     calls = {
         "particles": lambda seed: theirs(problem),
@@ -79,7 +83,7 @@ def main():
     }
     first = {name: call(0) for name, call in calls.items() if name != "particles"}
     found = {name: [] for name in calls}
-    for turn in range(TURNS):
+    for turn in range(options.turns):
         for name, call in calls.items():
             found[name].append(call(turn))
             print(name, found[name][-1], flush=True)
