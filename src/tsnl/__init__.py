@@ -2,7 +2,7 @@
 
 from tsnl import density, likelihood, models, simulation
 from tsnl.infer import infer
-from tsnl.methods import SNL, TSNL
+from tsnl.methods import MCMCABC, PMMH, SMCABC, SNL, TSNL, ExactMCMC, RejectionABC
 from tsnl.models.base import StateSpaceModel
 from tsnl.prior import Prior
 from tsnl.result import Result, load
@@ -14,9 +14,14 @@ __version__ = "0.1.0"
 
 __all__ = [
     "MCMC",
+    "MCMCABC",
+    "PMMH",
+    "SMCABC",
     "SNL",
     "TSNL",
+    "ExactMCMC",
     "Prior",
+    "RejectionABC",
     "Result",
     "StateSpaceModel",
     "Training",

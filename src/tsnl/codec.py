@@ -4,7 +4,7 @@ A name in a file can only pick from fixed tables of classes, and only their decl
 """
 
 import inspect
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import jax
@@ -12,18 +12,32 @@ import numpy as np
 import numpyro.distributions as dist
 
 from tsnl.density import MAF, Mixture, Spline
-from tsnl.methods import SNL, TSNL
+from tsnl.methods import METHODS
 from tsnl.models import LinearGaussian, LotkaVolterra, StochasticVolatility
 from tsnl.prior import Prior
 from tsnl.sampling import MCMC
 from tsnl.training import Training
 
-OPTIONS = {c.__name__: c for c in (TSNL, SNL, MAF, Mixture, Spline, MCMC, Training)}
+OPTIONS = {c.__name__: c for c in (*METHODS, MAF, Mixture, Spline, MCMC, Training)}
 MODELS = {c.__name__: c for c in (LinearGaussian, LotkaVolterra, StochasticVolatility)}
 
 
 class NotSavableError(TypeError):
     """An object that has no plain form."""
+
+
+@dataclass(frozen=True)
+class Unsaved:
+    """Stands where a loaded method had a function of the user's own, of which only the name is kept."""
+
+    name: str
+
+    def __call__(self, *_: Any) -> Any:
+        """There is nothing to call."""
+        raise ValueError(
+            f"The function {self.name!r} was not saved with the run, only its name. To use the loaded "
+            f"method again, give the function anew, as in dataclasses.replace(method, ...)."
+        )
 
 
 def encode(value: Any) -> Any:
@@ -37,9 +51,21 @@ def encode(value: Any) -> Any:
     if isinstance(value, dist.Distribution):
         return _encode_distribution(value)
     name = type(value).__name__
-    if is_dataclass(value) and {**OPTIONS, **MODELS}.get(name) is type(value):
+    if is_dataclass(value) and OPTIONS.get(name) is type(value):
+        members = {f.name: getattr(value, f.name) for f in fields(value)}
+        return {"class": name, "fields": {k: _encode_option(v) for k, v in members.items()}}
+    if is_dataclass(value) and MODELS.get(name) is type(value):
         return {"class": name, "fields": {f.name: encode(getattr(value, f.name)) for f in fields(value)}}
     raise NotSavableError(f"{name} has no plain form to save.")
+
+
+def _encode_option(value: Any) -> Any:
+    """An option as JSON; of a function, its name alone."""
+    if isinstance(value, Unsaved):
+        return {"function": value.name}
+    if callable(value) and OPTIONS.get(type(value).__name__) is not type(value):
+        return {"function": str(getattr(value, "__name__", type(value).__name__))}
+    return encode(value)
 
 
 def decode(value: Any) -> Any:
@@ -62,6 +88,8 @@ def decode(value: Any) -> Any:
         if value["class"] not in known:
             raise ValueError(f"the unknown class {value['class']!r}")
         return known[value["class"]](**{k: decode(v) for k, v in value["fields"].items()})
+    if kinds == {"function"}:
+        return Unsaved(str(value["function"]))
     if kinds == {"distribution", "arguments"}:
         return _decode_distribution(value)
     raise ValueError(f"the unknown form {sorted(kinds)}")

@@ -1,0 +1,55 @@
+r"""The particle filter's unbiased estimate, as the random log-density of an unconstrained z."""
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from tsnl.likelihood.particle import bootstrap, require_filterable
+from tsnl.models.base import StateSpaceModel, observation_shape
+from tsnl.prior import Prior
+
+
+class Estimate(eqx.Module):
+    r"""\(\log p(z) + \log \hat p(y_{1:T} \mid \theta(z))\), whose exponential is unbiased.
+
+    Attributes:
+        prior: the prior.
+        model: a model with `log_observation`.
+        rows: the observed series in the model's own shape; a row of NaN is skipped as missing.
+        num_particles: particles of each filter run.
+    """
+
+    prior: Prior = eqx.field(static=True)
+    model: StateSpaceModel
+    rows: Float[Array, "T ..."]
+    num_particles: int = eqx.field(static=True)
+
+    @staticmethod
+    def of(
+        model: StateSpaceModel, prior: Prior, series: Float[np.ndarray, "T d_y"], num_particles: int
+    ) -> "Estimate":
+        """Check the model and the series.
+
+        Raises:
+            TypeError: the model has no `log_observation`.
+            ValueError: a row is missing in part.
+        """
+        require_filterable(model)
+        gaps = np.isnan(series)
+        partly = gaps.any(axis=1) & ~gaps.all(axis=1)
+        if partly.any():
+            raise ValueError(
+                f"Row {int(np.argmax(partly))} of the series is missing only in part: the particle "
+                f"filter takes whole rows, observed or all NaN. Make the whole row NaN, or fill it in."
+            )
+        rows = jnp.asarray(series.reshape(-1, *observation_shape(model)), dtype=float)
+        return Estimate(prior, model, rows, num_particles)
+
+    def __call__(self, key: Key[Array, ""], z: Float[Array, " size"]) -> Float[Array, ""]:
+        """One run of the filter at z; -inf where it is impossible, never NaN."""
+        filterable = require_filterable(self.model)
+        theta = self.prior.constrain(z)
+        estimate = bootstrap(key, filterable, theta, self.rows, self.num_particles).log_likelihood
+        value = self.prior.log_prob_unconstrained(z) + estimate
+        return jnp.where(jnp.isnan(value), -jnp.inf, value)

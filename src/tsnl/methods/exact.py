@@ -1,0 +1,71 @@
+"""MCMC with the exact likelihood of a linear-Gaussian model."""
+
+from dataclasses import dataclass
+from time import perf_counter
+
+import jax
+import numpy as np
+from jaxtyping import Array, Key
+
+from tsnl.likelihood.exact import ExactLikelihood
+from tsnl.methods.outcome import Outcome
+from tsnl.models.linear_gaussian import LinearGaussian
+from tsnl.posterior import Posterior, sample_posterior
+from tsnl.problem import Problem
+from tsnl.progress import Progress
+from tsnl.sampling import MCMC
+
+
+@dataclass(frozen=True)
+class ExactMCMC:
+    r"""Sample \(p(\theta) \, p(y_{1:T} \mid \theta)\) with the Kalman filter's likelihood, in 64 bit.
+
+    For `LinearGaussian` alone. Its cost is 0: the filter computes moments and never calls the dynamics.
+
+    Attributes:
+        sampler: how theta is sampled.
+    """
+
+    sampler: MCMC = MCMC(kernel="nuts", num_chains=4, num_warmup=400, num_draws=1000)
+
+    def run(self, key: Key[Array, ""], problem: Problem, progress: Progress) -> Outcome:
+        """Infer; see `tsnl.infer`.
+
+        Raises:
+            TypeError: the model is not linear and Gaussian.
+        """
+        posterior = self.posterior(problem)
+        progress.start("Exact MCMC", 1)
+        progress.now(0, f"sample by {self.sampler.kernel}")
+        begin = perf_counter()
+        with jax.enable_x64(True):
+            draws = sample_posterior(key, posterior, None, self.sampler)
+        record = {
+            "r_hat": draws.r_hat,
+            "effective": draws.effective,
+            "acceptance": draws.acceptance,
+            "restarted_chains": draws.num_restarted,
+            "seconds": perf_counter() - begin,
+        }
+        num_chains, num_draws = draws.log_density.shape
+        status = f"finished: {num_chains} chains of {num_draws:,} draws, exact likelihood"
+        if not draws.healthy:
+            status += f"; the chains need a look: R-hat {draws.r_hat:.3f}"
+            status += f", effective size {draws.effective:.0f}"
+        progress.now(1, status)
+        z, log_density = np.asarray(draws.z), np.asarray(draws.log_density)
+        return Outcome(z, log_density, 0, status, [record], posterior)
+
+    def posterior(self, problem: Problem) -> Posterior:
+        """The exact posterior as a function.
+
+        Raises:
+            TypeError: the model is not linear and Gaussian.
+        """
+        model = problem.model
+        if not isinstance(model, LinearGaussian):
+            raise TypeError(
+                f"model is a {type(model).__name__}, but ExactMCMC is for LinearGaussian alone, whose "
+                f"likelihood the Kalman filter knows. Use PMMH, or a method that only simulates."
+            )
+        return Posterior(problem.prior, ExactLikelihood(problem.prior, model, problem.series))
