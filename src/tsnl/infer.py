@@ -3,6 +3,7 @@
 from typing import Any
 
 import jax
+import numpy as np
 
 from tsnl.compilation import cache_compilations
 from tsnl.methods import TSNL
@@ -34,6 +35,12 @@ def infer(
     method = TSNL() if method is None else method
     cache_compilations()
     problem = Problem.of(model, prior, series)
+    missing = int(np.isnan(problem.series).sum())
+    if missing and not getattr(method, "takes_missing", False):
+        raise ValueError(
+            f"The series has {missing} missing entries, which {type(method).__name__} cannot use yet: "
+            f"give a stretch without gaps."
+        )
     watcher = progress_for(progress)
     try:
         outcome = method.run(jax.random.key(seed), problem, watcher)

@@ -13,7 +13,7 @@ from tsnl.series import as_series
 
 @dataclass(frozen=True)
 class Problem:
-    """A simulator, a prior over some of its parameters, and an observed series (T, d_y)."""
+    """A simulator, a prior over some of its parameters, and an observed series, NaN where missing."""
 
     model: StateSpaceModel
     prior: Prior
@@ -38,18 +38,12 @@ class Problem:
         prior.check_known(model.parameters)
         shape = observation_shape(model)
         checked = as_series(series, num_columns=shape[0] if shape else 1)
-        missing = int(np.isnan(checked).sum())
-        if missing:
+        low, high = np.fmin.reduce(checked), np.fmax.reduce(checked)  # NaN left out
+        if (low == high).any():
+            column = int(np.argmax(low == high))
             raise ValueError(
-                f"The series has {missing} missing entries, which this method cannot use yet: give a "
-                f"stretch without gaps."
-            )
-        constant = np.ptp(checked, axis=0) == 0
-        if constant.any():
-            raise ValueError(
-                f"Column {int(np.argmax(constant))} of the series is constant at "
-                f"{checked[0, np.argmax(constant)]}: a dynamic model has nothing to explain in it. "
-                f"Check the data."
+                f"Column {column} of the series is constant at {low[column]}: a dynamic model "
+                f"has nothing to explain in it. Check the data."
             )
         return Problem(model, prior, checked)
 

@@ -85,7 +85,7 @@ def test_32_bit_is_close_on_100_rows():
 def test_missing_entries_are_allowed():
     series = SERIES.copy()
     series[3:6] = np.nan
-    posterior = QUICK.posterior(Problem(MODEL, PRIOR, series))
+    posterior = tsnl.infer(MODEL, PRIOR, series, QUICK, seed=0).posterior
     exact = tsnl.likelihood.kalman_filter(MODEL, {"Q": 0.3}, series).log_likelihood
     np.testing.assert_allclose(posterior.likelihood(jnp.log(jnp.asarray([0.3]))), exact, atol=1e-4)
 

@@ -202,7 +202,7 @@ def test_chains_that_never_move_are_an_error():
 def test_missing_rows():
     series = SERIES.copy()
     series[[3, 4]] = np.nan
-    found = QUICK.run(jax.random.key(0), Problem(MODEL, PRIOR, series), Silent())
+    found = QUICK.run(jax.random.key(0), Problem.of(MODEL, PRIOR, series), Silent())
     assert np.isfinite(found.z).all()
     model = LinearGaussian(A=0.9 * np.eye(2))
     partly = model.simulate(seed=0, length=20).copy()

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from time import perf_counter
+from typing import ClassVar
 
 import jax
 import numpy as np
@@ -25,6 +26,8 @@ class ExactMCMC:
     Attributes:
         sampler: how theta is sampled.
     """
+
+    takes_missing: ClassVar[bool] = True  # the filter knows rows and entries that are NaN
 
     sampler: MCMC = MCMC(kernel="nuts", num_chains=4, num_warmup=400, num_draws=1000)
 

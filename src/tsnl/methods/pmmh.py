@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from math import erfc
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
@@ -41,6 +41,8 @@ class PMMH:
             warm-up, pilot and starting points included); None for no limit. A small budget means
             fewer chains, particles and steps.
     """
+
+    takes_missing: ClassVar[bool] = True  # rows of NaN are skipped by the filter
 
     num_steps: int = 1000
     num_warmup: int = 500
