@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tsnl import windows
-from tsnl.windows import Past, Windows, far_past, split
+from tsnl.windows import Past, Recent, Windows, far_past, split
 
 DECAYS = (0.5, 0.9)
 far_past = eqx.filter_jit(far_past)
@@ -60,10 +60,10 @@ def naive_far(y, seen, decays):
 )
 def test_take_is_the_loop(n, length, d_y, lag, share, seed):
     y, seen = series(np.random.default_rng(seed), n, length, d_y, share_missing=share)
-    target, context = map_numpy(every_window(np.where(seen, y, np.nan), seen, Past(lag, DECAYS)))
+    target, context = map_numpy(every_window(y, seen, Past(lag, DECAYS)))
     i, t = np.divmod(np.arange(n * length), length)
     for row, (a, b) in enumerate(zip(i, t, strict=True)):
-        np.testing.assert_array_equal(target[row], np.where(seen[a, b], y[a, b], 0))
+        np.testing.assert_array_equal(target[row], y[a, b])  # a gap in contexts may still be a target
         for k in range(lag):
             for j in range(d_y):
                 there = b - k - 1 >= 0 and seen[a, b - k - 1, j]
@@ -183,3 +183,17 @@ def test_there_is_always_something_to_learn_from(n, length, lag, fraction):
     assert train.any((1, 2)).all()
     assert held.any((1, 2)).all()
     assert not (train & held).any()
+
+
+@pytest.mark.parametrize("past", [Past(3, (0.5, 0.9)), Past(2, ()), Past(0, (0.8,))])
+def test_the_recent_past_is_the_context_of_the_next_row(past):
+    rng = np.random.default_rng(0)
+    y = jnp.asarray(rng.normal(size=(1, 8, 2)), dtype=float)
+    seen = jnp.asarray(rng.uniform(size=(1, 8, 2)) > 0.3)
+    windows = Windows.of(y, seen, past)
+    recent = Recent.none(past, 2)
+    for t in range(8):
+        _, context = windows.take(jnp.array([0]), jnp.array([t]))
+        for found, expected in zip(recent.context(), context, strict=True):
+            np.testing.assert_allclose(found, expected[0], rtol=1e-5, atol=1e-6)
+        recent = recent.push(y[0, t], seen[0, t])

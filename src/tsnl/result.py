@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tsnl import codec
-from tsnl.density import Kernel, Scaling
+from tsnl.density import Kernel, Region, Scaling
 from tsnl.likelihood.surrogate import SurrogateLikelihood
 from tsnl.methods.learning import Plan
 from tsnl.methods.outcome import Method, Outcome
@@ -203,7 +203,8 @@ def _skeleton(plan: Plan, past: Past, problem: Problem) -> Kernel:
     keys = jax.random.split(jax.random.key(0), plan.training.num_members)
     members = eqx.filter_vmap(lambda k: plan.family.make(k, d_y, past, size))(keys)
     y, z = jnp.zeros(d_y), jnp.zeros(size)
-    return Kernel(members, Scaling(y, y, y, z, z, plan.transform), past)
+    region = Region.unknown(d_y, past.lag, past.num_far(d_y))
+    return Kernel(members, Scaling(y, y, y, z, z, plan.transform), past, region, plan.gaps)
 
 
 def _fill(skeleton: Kernel, leaves: list[np.ndarray]) -> Kernel:

@@ -6,12 +6,15 @@ import numpy as np
 from jaxtyping import Float
 
 
-def as_series(values: Any, num_columns: int | None = None) -> Float[np.ndarray, "T d_y"]:
+def as_series(
+    values: Any, num_columns: int | None = None, *, empty: bool = False
+) -> Float[np.ndarray, "T d_y"]:
     """Check an observed series and give it its one shape.
 
     Args:
         values: array-like of shape (T,) or (T, d_y); NaN marks a missing entry.
         num_columns: d_y of the model, or None to accept any.
+        empty: whether nothing at all need be observed, as in a stretch of a longer series.
 
     Returns:
         A float64 array (T, d_y).
@@ -38,7 +41,7 @@ def as_series(values: Any, num_columns: int | None = None) -> Float[np.ndarray, 
             f"The series is infinite at row {row}, column {column}: remove or correct that value, or "
             f"put NaN if it is missing."
         )
-    if np.isnan(series).all():
+    if np.isnan(series).all() and not empty:
         raise ValueError(f"All {len(series)} rows of the series are missing (NaN).")
     if num_columns is not None and series.shape[1] != num_columns:
         raise ValueError(

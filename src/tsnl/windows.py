@@ -32,9 +32,6 @@ class Context(NamedTuple):
     far: Float[Array, "... num_far"]
 
 
-Sums = tuple[Array, Array, Array]
-
-
 class Past(eqx.Module):
     """How much of the past a kernel sees: the near lags and the decay rates of the summaries."""
 
@@ -52,46 +49,106 @@ class Past(eqx.Module):
         return 2 * len(self.decays) * d_y
 
 
-def far_past(
-    y: Float[Array, "T d_y"], seen: Bool[Array, "T d_y"], decays: tuple[float, ...]
-) -> Float[Array, "T num_far"]:
-    r"""Summaries of y_{1:t-1} for t = 1..T.
+class Sums(NamedTuple):
+    """Exponentially weighted sums over the rows seen so far, for each decay rate and column."""
+
+    level: Float[Array, "rates d_y"]
+    size: Float[Array, "rates d_y"]
+    weight: Float[Array, "rates d_y"]
+
+    @staticmethod
+    def none(decays: tuple[float, ...], d_y: int) -> "Sums":
+        """Before the first row."""
+        nothing = jnp.zeros((len(decays), d_y))
+        return Sums(nothing, nothing, nothing)
+
+    def push(
+        self, row: Float[Array, " d_y"], seen: Bool[Array, " d_y"], decays: tuple[float, ...]
+    ) -> "Sums":
+        """After one more row; an entry that was not seen only makes the others older."""
+        rates = jnp.asarray(decays)[:, None]
+        gain = (1 - rates) * seen
+        return Sums(
+            rates * self.level + gain * row,
+            rates * self.size + gain * jnp.abs(row),
+            rates * self.weight + gain,
+        )
+
+
+def summaries(sums: Sums, decays: tuple[float, ...]) -> Float[Array, "... num_far"]:
+    r"""The averages that the sums stand for, as one vector; leading axes stay.
 
     For each decay rate r and each column, the average of y and of |y| over the rows seen so far, with
     weights \(r^{t-s}\) and half a row of prior weight at its typical value, so that the first rows are
     shrunk instead of wild; |y| enters as a logarithm.
     """
+    start = 0.5 * (1 - jnp.asarray(decays)[:, None])  # the prior's weight
+    level = sums.level / (sums.weight + start)
+    size = (sums.size + start * TYPICAL_SIZE) / (sums.weight + start)
+    size = jnp.log(size + SMALLEST_SIZE) - jnp.log(TYPICAL_SIZE + SMALLEST_SIZE)
+    both = jnp.concatenate([level, size], axis=-2)
+    return both.reshape(*both.shape[:-2], -1)
+
+
+def far_past(
+    y: Float[Array, "T d_y"], seen: Bool[Array, "T d_y"], decays: tuple[float, ...]
+) -> Float[Array, "T num_far"]:
+    """Summaries of y_{1:t-1} for t = 1..T."""
     if not decays:
         return jnp.zeros((y.shape[0], 0))
-    rates = jnp.asarray(decays)[:, None]
-    start = 0.5 * (1 - rates)  # the prior's weight
 
-    def step(carry: tuple[Array, Array, Array], now: tuple[Array, Array]) -> tuple[Sums, Sums]:
-        level, size, weight = carry
-        row, here = now
-        gain = (1 - rates) * here
-        new = (
-            rates * level + gain * row,
-            rates * size + gain * jnp.abs(row),
-            rates * weight + gain,
-        )
-        return new, carry
+    def step(sums: Sums, now: tuple[Array, Array]) -> tuple[Sums, Sums]:
+        return sums.push(*now, decays), sums
 
-    nothing = jnp.zeros((len(decays), y.shape[1]))
     rows = jnp.where(seen, y, 0.0)
-    _, (level, size, weight) = jax.lax.scan(step, (nothing, nothing, nothing), (rows, seen * 1.0))
-    level = level / (weight + start)
-    size = (size + start * TYPICAL_SIZE) / (weight + start)
-    size = jnp.log(size + SMALLEST_SIZE) - jnp.log(TYPICAL_SIZE + SMALLEST_SIZE)
-    return jnp.concatenate([level, size], axis=1).reshape(y.shape[0], -1)
+    _, before = jax.lax.scan(step, Sums.none(decays, y.shape[1]), (rows, seen))
+    return summaries(before, decays)
+
+
+class Recent(eqx.Module):
+    """What of a series a kernel needs in order to go on: the last rows and the sums.
+
+    Attributes:
+        y: the last L rows, the latest first, zero where not seen.
+        seen: which of their entries are there.
+        sums: of all rows so far.
+        past: lags and decay rates.
+    """
+
+    y: Float[Array, "L d_y"]
+    seen: Bool[Array, "L d_y"]
+    sums: Sums
+    past: Past
+
+    @staticmethod
+    def none(past: Past, d_y: int) -> "Recent":
+        """Before the first row."""
+        shape = (past.lag, d_y)
+        return Recent(jnp.zeros(shape), jnp.zeros(shape, bool), Sums.none(past.decays, d_y), past)
+
+    def push(self, row: Float[Array, " d_y"], seen: Bool[Array, " d_y"]) -> "Recent":
+        """After one more standardised row."""
+        row = jnp.where(seen, row, 0.0)
+        return Recent(
+            jnp.concatenate([row[None], self.y[:-1]]) if self.past.lag else self.y,
+            jnp.concatenate([seen[None], self.seen[:-1]]) if self.past.lag else self.seen,
+            self.sums.push(row, seen, self.past.decays) if self.past.decays else self.sums,
+            self.past,
+        )
+
+    def context(self) -> Context:
+        """The context of the next row."""
+        decays = self.past.decays
+        far = summaries(self.sums, decays) if decays else jnp.zeros(0)
+        return Context(self.y, 1.0 - self.seen, far)
 
 
 class Windows(eqx.Module):
     """N series of common length, from which any window can be taken without copying the rest.
 
     Attributes:
-        y: standardised series, anything where not seen.
-        seen: which entries are there; all False for the rows of a failed or a padding series.
+        y: standardised series, finite everywhere.
+        seen: which entries a context may show; all False for the rows of a failed or a padding series.
         far: summaries of the past of every row.
         past: lags and decay rates.
     """
@@ -104,7 +161,6 @@ class Windows(eqx.Module):
     @staticmethod
     def of(y: Float[Array, "N T d_y"], seen: Bool[Array, "N T d_y"], past: Past) -> "Windows":
         """Prepare the summaries."""
-        y = jnp.where(seen, y, 0.0)
         far = jax.vmap(lambda a, b: far_past(a, b, past.decays))(y, seen)
         return Windows(y, seen, far, past)
 

@@ -4,6 +4,7 @@ from tsnl.density.base import Density, Family, num_weights
 from tsnl.density.flows import MAF, Spline
 from tsnl.density.kernel import Kernel
 from tsnl.density.mixture import Mixture
+from tsnl.density.region import Region
 from tsnl.density.scaling import TRANSFORMS, Scaling, Transform, fit_scaling
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "Family",
     "Kernel",
     "Mixture",
+    "Region",
     "Scaling",
     "Spline",
     "Transform",

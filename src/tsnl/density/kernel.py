@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from tsnl.density.base import Density
+from tsnl.density.region import Region
 from tsnl.density.scaling import Scaling
 from tsnl.windows import Context, Past
 
@@ -17,25 +18,29 @@ class Kernel(eqx.Module):
         members: densities stacked along a first axis.
         scaling: between the user's units and the densities'.
         past: how much of the past the densities see.
+        region: where the windows lie that they learned from.
+        gaps: whether they learned from contexts with entries missing.
     """
 
     members: Density
     scaling: Scaling
     past: Past
+    region: Region
+    gaps: bool = eqx.field(static=True, default=False)
 
     def log_probs(
-        self, y: Float[Array, "n d_y"], context: Context, theta: Float[Array, " size"]
+        self, y: Float[Array, "n d_y"], context: Context, theta: Float[Array, "*n size"]
     ) -> Float[Array, " n"]:
         r"""\(\log \frac1M \sum_m q_m(y \mid \text{context}, \theta)\) of n windows, standardised."""
         log_q = self.member_log_probs(y, context, theta)
         return jax.nn.logsumexp(log_q, axis=0) - jnp.log(log_q.shape[0])
 
     def member_log_probs(
-        self, y: Float[Array, "n d_y"], context: Context, theta: Float[Array, " size"]
+        self, y: Float[Array, "n d_y"], context: Context, theta: Float[Array, "*n size"]
     ) -> Float[Array, "M n"]:
-        """The log-density of each member at n windows."""
+        """The log-density of each member at n windows, at one theta or at one for each window."""
         arrays, static = eqx.partition(self.members, eqx.is_array)
-        thetas = jnp.broadcast_to(theta, (len(y), theta.shape[0]))
+        thetas = jnp.broadcast_to(theta, (len(y), theta.shape[-1]))
         return jax.vmap(lambda m: eqx.combine(m, static).log_probs(y, context, thetas))(arrays)
 
     def sample(

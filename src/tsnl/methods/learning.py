@@ -9,8 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Key
 
-from tsnl.density import Family, Kernel, Scaling, Transform, num_weights
+from tsnl.density import Family, Kernel, Region, Scaling, Transform, num_weights
 from tsnl.lag import LagChoice, by_acf, by_score
+from tsnl.methods.gaps import gap_masks
 from tsnl.methods.simulated import Simulated, Strategy
 from tsnl.problem import Problem
 from tsnl.sampling import MCMC
@@ -29,6 +30,7 @@ class Plan:
         whole: whether a series is one row of T d_y entries, as in SNL, or T rows.
         lag, decays: the lag, or the rule that finds it, and the decay rates of the summaries.
         dequantise: whether y is integer-valued and gets uniform noise in training.
+        gaps: whether contexts in training have entries missing, like the observed series.
     """
 
     title: str
@@ -44,6 +46,7 @@ class Plan:
     strategy: Strategy
     transform: Transform
     dequantise: bool
+    gaps: bool
     stop: Literal["never", "converged"]
     max_cost: int | None
 
@@ -78,7 +81,7 @@ def decide_lag(
     def evaluate(lag: int) -> tuple[float, int]:
         past = Past(lag, plan.decays)
         rng = np.random.default_rng(0)  # the same series held out for every lag
-        _, fit = learn(key, rng, simulated, there, scaling, plan, past)
+        _, fit = learn(key, rng, simulated, there, scaling, plan, past, np.isfinite(observed))
         if plan.lag == "validation":
             return fit.held_out_loss, 0
         density = plan.family.make(key, d_y, past, size)
@@ -95,6 +98,7 @@ def learn(
     scaling: Scaling,
     plan: Plan,
     past: Past,
+    observed: Bool[np.ndarray, "T d_y"],
     effort: float = 1.0,
 ) -> tuple[Kernel, Fit]:
     """Fit a fresh kernel to the chosen series, in units of where the chosen parameters are."""
@@ -107,26 +111,32 @@ def learn(
     options = plan.training
     use, held = split(rng, targets, options.num_members, options.held_out, past.lag)
     keys = jax.random.split(key, 3)
+    seen = np.isfinite(rows)
+    if plan.gaps:
+        seen &= gap_masks(rng, observed, len(rows))
+    rows = np.where(np.isfinite(rows), rows, 0.0).astype(dtype)
     windows, theta = _prepare(
-        keys[2], rows.astype(dtype), simulated.z.astype(dtype), scaling, past, plan.dequantise
+        keys[2], rows, seen, simulated.z.astype(dtype), scaling, past, plan.dequantise
     )
     members = plan.family.start(keys[0], options.num_members, windows, theta, use, past)
     members, fit = train(keys[1], members, windows, theta, use, held, options, effort)
-    return Kernel(members, scaling, past), fit
+    return Kernel(members, scaling, past, Region.of(windows, targets), plan.gaps), fit
 
 
 @eqx.filter_jit
 def _prepare(
     key: Key[Array, ""],
     series: Float[Array | np.ndarray, "N T d_y"],
+    seen: Bool[Array | np.ndarray, "N T d_y"],
     z: Float[Array | np.ndarray, "N size"],
     scaling: Scaling,
     past: Past,
     dequantise: bool,
 ) -> tuple[Windows, Float[Array, "N size"]]:
     """Standardised windows and parameters."""
-    seen = jnp.isfinite(series)
-    y = jnp.where(seen, series, 0.0)
+    y = jnp.asarray(series)
     if dequantise:
         y += jax.random.uniform(key, y.shape, minval=-0.5, maxval=0.5)
-    return Windows.of(scaling.standardise(y), seen, past), scaling.standardise_z(jnp.asarray(z))
+    return Windows.of(scaling.standardise(y), jnp.asarray(seen), past), scaling.standardise_z(
+        jnp.asarray(z)
+    )

@@ -90,7 +90,8 @@ class _Run:
         chosen = choose(plan.strategy, simulated, problem.series, plan.simulations)
         past = Past(self.lag.lag, plan.decays)
         effort, sampler = self.effort(round_)
-        kernel, fit = learn(keys[1], self.rng, simulated, chosen, self.scaling, plan, past, effort)
+        seen = np.isfinite(problem.series)
+        kernel, fit = learn(keys[1], self.rng, simulated, chosen, self.scaling, plan, past, seen, effort)
         clock.append(time.perf_counter())
 
         self.tell(round_, 2)

@@ -86,7 +86,13 @@ class Sequential:
         raise NotImplementedError
 
     def make_plan(
-        self, problem: Problem, title: str, whole: bool, lag: Lag, decays: tuple[float, ...]
+        self,
+        problem: Problem,
+        title: str,
+        whole: bool,
+        lag: Lag,
+        decays: tuple[float, ...],
+        gaps: bool = False,
     ) -> Plan:
         """The plan, with what the methods do not have in common."""
         return Plan(
@@ -103,6 +109,7 @@ class Sequential:
             strategy=self.strategy,
             transform=self.transform,
             dequantise=is_integer(problem.series) if self.dequantise is None else self.dequantise,
+            gaps=gaps,
             stop=self.stop,
             max_cost=self.max_cost,
         )
@@ -110,4 +117,5 @@ class Sequential:
 
 def is_integer(series: np.ndarray) -> bool:
     """Whether every observed value is an integer."""
-    return bool((series == np.round(series)).all())
+    values = series[np.isfinite(series)]
+    return bool((values == np.round(values)).all())

@@ -88,7 +88,9 @@ def choose(
     if strategy == "last":
         return there & (simulated.round_ == simulated.round_.max())
     if strategy == "best":
-        distance = np.sqrt(((simulated.series - observed) ** 2).sum(axis=(1, 2)))
+        seen = np.isfinite(observed)
+        square = np.where(seen, (simulated.series - np.where(seen, observed, 0.0)) ** 2, 0.0)
+        distance = np.sqrt(square.sum(axis=(1, 2)))
         distance = np.where(np.isnan(distance), np.inf, distance)
         order = np.argsort(np.where(there, distance, np.inf), kind="stable")
         best = np.zeros_like(there)

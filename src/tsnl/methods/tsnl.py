@@ -1,6 +1,9 @@
 """Truncated sequential neural likelihood."""
 
 from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
 
 from tsnl.density import Family, Mixture
 from tsnl.methods.learning import Lag, Plan
@@ -20,10 +23,15 @@ class TSNL(Sequential):
         lag: L, the rows before y_t that the kernel sees one by one; or the rule that finds it from the
             first round's simulations: "acf", "validation", "aic" or "bic" (see `tsnl.lag`).
         decays: decay rates of the summaries of the far past that it sees beside them; () for none.
+        gaps: whether the kernel learns to do with entries missing from its context; None does where the
+            series has some. True lets a kernel from a complete series stand gaps in later data.
     """
+
+    takes_missing: ClassVar[bool] = True  # a missing target drops out, a missing context is marked
 
     lag: Lag = 2
     decays: tuple[float, ...] = (0.5, 0.8, 0.95)
+    gaps: bool | None = None
     density: Family = Mixture()
 
     def __post_init__(self) -> None:
@@ -40,4 +48,5 @@ class TSNL(Sequential):
                 f"The series has {problem.length} rows and the lag is {self.lag}: every window would "
                 f"reach before the start. Choose a lag below {problem.length}."
             )
-        return self.make_plan(problem, "T-SNL", False, self.lag, tuple(self.decays))
+        gaps = bool(np.isnan(problem.series).any()) if self.gaps is None else self.gaps
+        return self.make_plan(problem, "T-SNL", False, self.lag, tuple(self.decays), gaps)

@@ -1,7 +1,7 @@
 """The posterior that a prior and a likelihood, learned or exact, define for one series."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
@@ -15,6 +15,10 @@ from tsnl.prior import Prior
 from tsnl.sampling.mcmc import MCMC, Draws, sample
 from tsnl.series import as_series
 from tsnl.sites import Theta
+from tsnl.windows import Windows
+
+if TYPE_CHECKING:
+    from tsnl.posterior.stream import Stream
 
 
 class Posterior(eqx.Module):
@@ -55,8 +59,35 @@ class Posterior(eqx.Module):
         if self.kernel is None:
             raise TypeError("This posterior has no learned kernel to use again: call tsnl.infer anew.")
         panel = series if isinstance(series, list) and np.ndim(series[0]) > 0 else [series]
-        checked = [_rows(self.kernel, as_series(one)) for one in panel]
-        return Posterior(self.prior, SurrogateLikelihood.of(self.kernel, *checked))
+        return self.condition_rows(*(check_rows(self.kernel, as_series(one)) for one in panel))
+
+    def condition_rows(self, *panel: Float[np.ndarray, "_ entries"]) -> "Posterior":
+        """The same for rows that are known to fit the kernel, NaN where they do not count."""
+        assert self.kernel is not None
+        return Posterior(self.prior, SurrogateLikelihood.of(self.kernel, *panel))
+
+    def update(self, rows: Any, *, seed: int = 0, num_particles: int = 2000) -> "Stream":
+        """The posterior after new rows, without a simulation; this one is left as it is.
+
+        Weighted particles follow the data: what comes back is a `Stream`, whose own `update` goes on at
+        a cost that does not depend on how long the series is.
+
+        Args:
+            rows: (d_y,) for one row or (n, d_y), NaN where missing.
+            seed: one integer.
+            num_particles: how many particles follow the data.
+        """
+        from tsnl.posterior.stream import Stream  # which is made of posteriors
+
+        return Stream.begin(self, self.observed(), seed=seed, num_particles=num_particles).update(rows)
+
+    def observed(self) -> Float[np.ndarray, "T d_y"]:
+        """The one series that it is conditioned on, up to rounding; NaN where missing."""
+        windows: Windows | None = getattr(self.likelihood, "windows", None)
+        if windows is None or self.kernel is None or len(windows.y) > 1:
+            raise TypeError("Streaming needs a posterior of one series with a learned kernel: use TSNL.")
+        rows = np.asarray(self.kernel.scaling.restore(windows.y[0]), dtype=np.float64)
+        return np.where(np.asarray(windows.seen[0]), rows, np.nan)
 
     def sample(
         self, *, seed: int, start: Any = None, options: MCMC | None = None
@@ -72,16 +103,23 @@ class Posterior(eqx.Module):
         return constrained(self.prior, draws.z)
 
 
-def _rows(kernel: Kernel, series: Float[np.ndarray, "T d_y"]) -> Float[np.ndarray, "rows entries"]:
-    """A series as the kernel sees it: row by row, or as one row where the kernel has no past."""
+def check_rows(kernel: Kernel, series: Float[np.ndarray, "T d_y"]) -> Float[np.ndarray, "rows entries"]:
+    """A series as the kernel sees it: row by row, or as one row where the kernel has no past.
+
+    Raises:
+        ValueError: it does not fit.
+    """
     num_entries = kernel.scaling.y_mean.shape[0]
     whole = kernel.past.lag == 0 and not kernel.past.decays
     rows = series.reshape(1, -1) if whole else series
     if rows.shape[1] != num_entries:
         what = "entries in all" if whole else "column(s)"
         raise ValueError(f"The series has {rows.shape[1]} {what}, the kernel knows {num_entries}.")
-    if np.isnan(rows).any():
-        raise ValueError("The series has missing entries, which this kernel was not trained for.")
+    if np.isnan(rows).any() and not kernel.gaps:
+        raise ValueError(
+            "The series has missing entries, which this kernel was not trained for: infer with "
+            "TSNL(gaps=True)."
+        )
     return rows
 
 

@@ -1,0 +1,97 @@
+"""Particles that follow the data, against the posterior that they stand for."""
+
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro.distributions as dist
+import pytest
+
+import tsnl
+from tsnl import MCMC, TSNL, Training
+from tsnl.density import Mixture
+from tsnl.models import LinearGaussian
+from tsnl.posterior import Stream
+
+MODEL = LinearGaussian()
+PRIOR = tsnl.Prior(Q=dist.LogNormal(-1.0, 1.0))
+LONG = MODEL.simulate(seed=1, length=60).astype(float)
+SAMPLER = MCMC(num_chains=4, num_warmup=100, num_draws=150, max_extensions=0)
+
+
+@cache
+def posterior(gaps=False):
+    method = TSNL(
+        rounds=1,
+        simulations=16,
+        density=Mixture(num_components=2, width=4, depth=1),
+        training=Training(num_members=2, min_steps=60, max_steps=60),
+        sampler=SAMPLER,
+        gaps=gaps,
+    )
+    return tsnl.infer(MODEL, PRIOR, LONG[:20], method, seed=0).posterior
+
+
+@cache
+def begun(gaps=False):
+    return Stream.begin(posterior(gaps), LONG[:20], seed=0, num_particles=300, sampler=SAMPLER)
+
+
+def log_ratio(stream, z):
+    """Log-likelihood of the rows of a stream beyond the first twenty, at each z."""
+
+    def factors(p):
+        return np.asarray(jax.jit(jax.vmap(p.likelihood))(jnp.asarray(z)), dtype=float)
+
+    return factors(stream.posterior) - factors(posterior())
+
+
+def test_weights_are_those_of_the_new_rows():
+    old = begun()
+    stream = old.update(LONG[20:23])
+    assert stream.refreshes == 0
+    expected = log_ratio(stream, old.cloud.z)
+    found = stream.cloud.log_weights - old.cloud.log_weights
+    np.testing.assert_allclose(found - found[0], expected - expected[0], atol=2e-3)
+    np.testing.assert_allclose(stream.log_evidence, np.log(np.mean(np.exp(expected))), atol=2e-3)
+    assert len(old.series) == 20  # the old one is as it was
+    assert old.scores == ()
+
+
+def test_row_by_row_or_all_at_once():
+    one_by_one = begun().update(LONG[20]).update(LONG[21])
+    together = begun().update(LONG[20:22])
+    np.testing.assert_array_equal(one_by_one.cloud.log_weights, together.cloud.log_weights)
+    assert one_by_one.scores == together.scores
+
+
+def test_particles_are_moved_when_they_run_out():
+    stream = begun().update(LONG[20:])
+    again = begun().update(LONG[20:])
+    np.testing.assert_array_equal(stream.cloud.z, again.cloud.z)  # one seed, the same bits
+    assert stream.cloud.effective >= 150
+    fresh = stream.posterior.sample(seed=1, options=MCMC(num_chains=4, num_draws=1000))
+    exact, found = np.log(fresh["Q"]).ravel(), np.log(stream.sample(1000)["Q"]).ravel()
+    error = exact.std() * np.sqrt(1 / 150 + 1 / 400)
+    assert abs(exact.mean() - found.mean()) < 4.5 * error
+
+
+def test_update_of_a_posterior_begins_a_stream():
+    stream = posterior().update(LONG[20:22], num_particles=100)
+    np.testing.assert_allclose(stream.series, LONG[:22], rtol=1e-4, atol=1e-4)
+    assert len(stream.scores) == 2
+
+
+def test_a_missing_row_changes_no_weight():
+    stream = begun(gaps=True).update([[np.nan]])
+    np.testing.assert_array_equal(stream.cloud.log_weights, begun(gaps=True).cloud.log_weights)
+    assert np.isnan(stream.scores[0])
+    with pytest.raises(ValueError, match="not trained for"):
+        begun().update([[np.nan]])
+
+
+def test_rows_far_outside_are_told_of():
+    with pytest.warns(UserWarning, match="1 of 1 new rows lie outside the region"):
+        stream = begun().update([40.0])
+    assert stream.distances[0] > 1
