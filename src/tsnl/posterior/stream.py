@@ -21,6 +21,7 @@ from tsnl.density.kernel import Kernel
 from tsnl.posterior.base import Posterior, check_rows, constrained, sample_posterior
 from tsnl.sampling.mcmc import MCMC
 from tsnl.sampling.smc import Cloud, rejuvenate
+from tsnl.sampling.spread import spread
 from tsnl.series import as_series
 from tsnl.windows import Recent
 
@@ -73,15 +74,15 @@ class Stream:
         """
         kernel = _kernel(posterior)
         rows = check_rows(kernel, as_series(series))
-        options = sampler or MCMC(min_effective=min(num_particles, 1000), max_extensions=20)
+        options = sampler or MCMC(num_draws=1000, min_effective=num_particles, max_extensions=20)
         draws = sample_posterior(jax.random.key(seed), posterior.condition(rows), None, options)
         flat = draws.z.reshape(-1, draws.z.shape[-1])
-        chosen = np.linspace(0, len(flat) - 1, num_particles).astype(int)
+        particles = spread(np.random.default_rng(seed), flat, num_particles)  # evenly, less noise
         seen = np.isfinite(rows)
         recent = _push_all(
             kernel, Recent.none(kernel.past, rows.shape[1]), np.where(seen, rows, 0.0), seen
         )
-        return Stream(posterior, rows, Cloud.even(flat[chosen]), recent, seed)
+        return Stream(posterior, rows, Cloud.even(particles), recent, seed)
 
     def update(self, rows: Any) -> "Stream":
         """The posterior after new rows, (d_y,) or (n, d_y), NaN where missing."""
