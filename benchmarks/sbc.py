@@ -23,12 +23,9 @@ from tsnl.uniformity import rank_ecdf
 HERE = Path(__file__).parent
 OUT = HERE / "sbc.json"
 RUNS = {  # as many simulations in one round as give the kernel the whole prior to learn
-    "linear": (LINEAR, tsnl.TSNL(rounds=1, simulations=1000, lag=2)),
-    "volatility": (VOLATILITY, tsnl.TSNL(rounds=1, simulations=1000, lag=1)),
-    "predator-prey": (
-        PREDATOR_PREY,
-        tsnl.TSNL(rounds=1, simulations=2000, lag=8, transform="asinh"),
-    ),
+    "linear": (LINEAR, tsnl.TSNL(rounds=1, simulations=1000)),
+    "volatility": (VOLATILITY, tsnl.TSNL(rounds=1, simulations=1000)),
+    "predator-prey": (PREDATOR_PREY, tsnl.TSNL(rounds=1, simulations=2000, transform="asinh")),
 }
 
 

@@ -23,6 +23,7 @@ MODEL = LinearGaussian()
 PRIOR = tsnl.Prior(Q=dist.LogNormal(-1.0, 1.0))
 SERIES = MODEL.simulate(seed=1, length=20)
 QUICK = TSNL(
+    lag=2,
     rounds=2,
     simulations=8,
     density=Mixture(num_components=2, width=4, depth=1),

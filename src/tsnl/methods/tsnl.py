@@ -29,7 +29,7 @@ class TSNL(Sequential):
 
     takes_missing: ClassVar[bool] = True  # a missing target drops out, a missing context is marked
 
-    lag: Lag = 2
+    lag: Lag = 4
     decays: tuple[float, ...] = (0.5, 0.8, 0.95)
     gaps: bool | None = None
     density: Family = Mixture()
