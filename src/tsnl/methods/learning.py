@@ -107,7 +107,7 @@ def learn(
     options = plan.training
     use, held = split(rng, targets, options.num_members, options.held_out, past.lag)
     keys = jax.random.split(key, 3)
-    windows, theta = _prepare(
+    windows, theta = prepare(
         keys[2], rows.astype(dtype), simulated.z.astype(dtype), scaling, past, plan.dequantise
     )
     members = plan.family.start(keys[0], options.num_members, windows, theta, use, past)
@@ -116,7 +116,7 @@ def learn(
 
 
 @eqx.filter_jit
-def _prepare(
+def prepare(
     key: Key[Array, ""],
     series: Float[Array | np.ndarray, "N T d_y"],
     z: Float[Array | np.ndarray, "N size"],
