@@ -57,7 +57,9 @@ class Simulated:
     def of_arrays(arrays: Mapping[str, np.ndarray]) -> "Simulated":
         """The simulations that a result kept."""
         z, series, round_ = (arrays[f"simulated.{name}"] for name in ("z", "series", "round"))
-        return Simulated(z.astype(float), series.astype(float), round_, len(z), z.shape[0] * series.shape[1])
+        return Simulated(
+            z.astype(float), series.astype(float), round_, len(z), z.shape[0] * series.shape[1]
+        )
 
     @property
     def num_failed(self) -> int:
