@@ -17,6 +17,8 @@ from tsnl.methods.learning import Plan, learn, prepare
 from tsnl.methods.simulated import Simulated, choose
 from tsnl.windows import Past, Windows, split
 
+LOOK_NATS, FAIL_NATS = np.log(20.0), np.log(100.0)  # log-odds of the longer lag
+
 
 def check_lag(
     key: Key[Array, ""], result: Any, simulated: Simulated, z: Float[np.ndarray, "n size"]
@@ -45,11 +47,13 @@ def check_lag(
     moved = _distance(z, weights(same - ours), weights(twice - ours))
     gains = _gains(key, plan, simulated, kernels, problem.series)
     gain, p = float(gains.mean()), _p_value(gains)
-    level = _level(moved, noise, p)
+    nats = gain * problem.length
+    level = _level(moved, noise, nats, p)
     figures = {
         "lag": old.past.lag,
         "longer_lag": longer,
         "gain": gain,
+        "gain_of_a_series": nats,
         "p_value": p,
         "shift": moved,
         "noise": noise,
@@ -63,13 +67,16 @@ def check_lag(
     return Verdict("lag", level, sentence, remedy, figures)
 
 
-def _level(moved: float, noise: float, p: float) -> Level:
-    """A gain that is no accident, and a posterior that it moves further than learning anew does."""
-    if moved <= noise or not p < LOOK_P:
-        return "pass"
-    if p < FAIL_P and moved >= FAIL_SHIFT:
+def _level(moved: float, noise: float, nats: float, p: float) -> Level:
+    """A gain that is no accident, and what it does to the posterior beyond the noise of learning.
+
+    It fails where the posterior moves by a whole sd, or by half of one while a series of this length
+    has odds of a hundred to one for the longer lag. Odds of twenty to one are worth a look.
+    """
+    beyond = moved if moved > noise else 0.0
+    if p < FAIL_P and (beyond >= FAIL_SHIFT or (beyond >= LOOK_SHIFT and nats >= FAIL_NATS)):
         return "fail"
-    return "look" if moved >= LOOK_SHIFT else "pass"
+    return "look" if p < LOOK_P and (beyond >= LOOK_SHIFT or nats >= LOOK_NATS) else "pass"
 
 
 def _distance(z: np.ndarray, one: np.ndarray, other: np.ndarray) -> float:
