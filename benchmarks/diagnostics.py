@@ -10,9 +10,9 @@ Each row of diagnostics.csv is one observed series of one set-up, with the verdi
 - wrong-model: the linear problem, 100 simulations, data with 5 % of the rows replaced by outliers
   (8 sds of the series away, to either side).
 
-The others count as found where any check fails, or where the intended one says "look". Rows that are there
-already are not computed again; diagnostics.json has the summary. The thresholds are p-values and shifts in
-posterior sds (`tsnl.diagnostics.verdict`), fixed before these series were seen.
+The others count as found where any check fails, or where an intended one says "look". Rows that are
+there already are not computed again; diagnostics.json has the summary. The thresholds are p-values and
+shifts in posterior sds (`tsnl.diagnostics.verdict`), fixed on other series than these.
 """
 
 import argparse

@@ -20,21 +20,27 @@ from tsnl.diagnostics.health import check_sampler
 def test_weights_reach_another_mean():
     z = np.random.default_rng(0).normal(size=(5000, 1))
     log_ratio = -0.5 * (z[:, 0] - 0.5) ** 2 + 0.5 * z[:, 0] ** 2
-    assert weighted_shift(z, weights(log_ratio)) == pytest.approx(0.5, abs=0.05)
+    assert weighted_shift(z, weights(0 * log_ratio), weights(log_ratio)) == pytest.approx(0.5, abs=0.05)
     wild = weights(200 * z[:, 0])
     assert wild.sum() == pytest.approx(1.0)
     assert np.isfinite(wild).all()
 
 
-def test_members_average_to_the_likelihood_of_one(result):
+def test_a_narrower_posterior_is_a_shift_too():
+    z = np.random.default_rng(0).normal(size=(5000, 1))
+    shift = weighted_shift(z, weights(0 * z[:, 0]), weights(-1.5 * z[:, 0] ** 2))
+    assert shift == pytest.approx(np.log(2), abs=0.05)
+
+
+def test_members_that_are_one_agree(result):
     likelihood = result.posterior.likelihood
-    z = thinned(unconstrained(result), 16)
-    members = jax.tree.map(lambda x: x[:1] if eqx.is_array(x) else x, likelihood.kernel.members)
-    single = eqx.tree_at(lambda x: x.kernel.members, likelihood, members)
-    np.testing.assert_allclose(
-        member_log_likelihoods(likelihood, z)[:, 0], log_likelihoods(single, z), atol=1e-3
-    )
+    z = thinned(unconstrained(result), 100)
+    same = jax.tree.map(lambda x: x[[0, 0]] if eqx.is_array(x) else x, likelihood.kernel.members)
+    single = eqx.tree_at(lambda x: x.kernel.members, likelihood, same)
+    found = member_log_likelihoods(single, z)
+    np.testing.assert_allclose(found, np.stack([log_likelihoods(single, z)] * 2, axis=1), atol=1e-3)
     assert np.abs(member_means(single, z)).max() < 1e-3
+    assert np.abs(member_means(likelihood, z)).max() > 1e-3
 
 
 def test_what_moved_is_judged(result):

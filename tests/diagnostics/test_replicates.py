@@ -57,7 +57,7 @@ def test_verdicts():
     series = rng.normal(size=(200, 40, 1))
     good = check_replicates(series[0], series[1:], SUMMARIES)
     assert good.verdict == "pass"
-    assert "Cost: 7,960." in good.sentence
+    assert good.figures["cost"] == 199 * 40
     bad = check_replicates(series[0] + 3.0, series[1:], SUMMARIES)
     assert bad.verdict == "fail"
     assert "mean" in bad.sentence

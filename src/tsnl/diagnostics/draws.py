@@ -48,9 +48,17 @@ def weights(log_ratio: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
     return w / w.sum()
 
 
-def weighted_shift(z: Float[np.ndarray, "n size"], w: Float[np.ndarray, " n"]) -> float:
-    """How far weights move the draws: the largest change of a mean, in sds of the draws."""
-    return float(np.abs((w @ z - z.mean(axis=0)) / (z.std(axis=0) + 1e-12)).max())
+def weighted_shift(
+    z: Float[np.ndarray, "n size"], old: Float[np.ndarray, " n"], new: Float[np.ndarray, " n"]
+) -> float:
+    """How far apart two sets of weights put the posterior.
+
+    The largest change of a mean, in sds of the draws, or of a log sd.
+    """
+    scaled = (z - z.mean(axis=0)) / (z.std(axis=0) + 1e-12)
+    means = [w @ scaled for w in (old, new)]
+    sds = [np.sqrt(w @ (scaled - m) ** 2) + 1e-12 for w, m in zip((old, new), means, strict=True)]
+    return float(max(np.abs(means[1] - means[0]).max(), np.abs(np.log(sds[1] / sds[0])).max()))
 
 
 @eqx.filter_jit

@@ -83,7 +83,6 @@ def check_replicates(
     p_values = adjusted_p_values(observed, np.stack(list(others.values()), axis=1))
     p = float(p_values.min())
     level = by_p_value(p)
-    cost = len(replicates) * len(series)
     odd = [name for name, value in zip(found, p_values, strict=True) if value < LOOK_P]
     if level == "pass":
         sentence, remedy = (
@@ -100,6 +99,6 @@ def check_replicates(
         "interval": {name: np.quantile(x, [0.05, 0.95]).tolist() for name, x in others.items()},
         "replicates": len(replicates),
         "failed": failed,
-        "cost": cost,
+        "cost": len(replicates) * len(series),
     }
-    return Verdict("replicates", level, f"{sentence} Cost: {cost:,}.", remedy, figures)
+    return Verdict("replicates", level, sentence, remedy, figures)

@@ -43,8 +43,8 @@ def check_lag(
         log_likelihoods(SurrogateLikelihood.of(kernel, plan.observed(problem)), z)
         for kernel in (old, *kernels)
     )
-    noise = weighted_shift(z, weights(same - ours))
-    moved = _distance(z, weights(same - ours), weights(twice - ours))
+    noise = weighted_shift(z, weights(ours - ours), weights(same - ours))
+    moved = weighted_shift(z, weights(same - ours), weights(twice - ours))
     gains = _gains(key, plan, simulated, kernels, problem.series)
     gain, p = float(gains.mean()), _p_value(gains)
     nats = gain * problem.length
@@ -77,11 +77,6 @@ def _level(moved: float, noise: float, nats: float, p: float) -> Level:
     if p < FAIL_P and (beyond >= FAIL_SHIFT or (beyond >= LOOK_SHIFT and nats >= FAIL_NATS)):
         return "fail"
     return "look" if p < LOOK_P and (beyond >= LOOK_SHIFT or nats >= LOOK_NATS) else "pass"
-
-
-def _distance(z: np.ndarray, one: np.ndarray, other: np.ndarray) -> float:
-    """Between the means under two sets of weights, in sds of the draws."""
-    return float(np.abs((one - other) @ z / (z.std(axis=0) + 1e-12)).max())
 
 
 def _p_value(gains: Float[np.ndarray, " n"]) -> float:
