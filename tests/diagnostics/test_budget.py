@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -35,7 +36,9 @@ def test_a_narrower_posterior_is_a_shift_too():
 def test_members_that_are_one_agree(result):
     likelihood = result.posterior.likelihood
     z = thinned(unconstrained(result), 100)
-    same = jax.tree.map(lambda x: x[[0, 0]] if eqx.is_array(x) else x, likelihood.kernel.members)
+    same = jax.tree.map(
+        lambda x: x[jnp.array([0, 0])] if eqx.is_array(x) else x, likelihood.kernel.members
+    )
     single = eqx.tree_at(lambda x: x.kernel.members, likelihood, same)
     found = member_log_likelihoods(single, z)
     np.testing.assert_allclose(found, np.stack([log_likelihoods(single, z)] * 2, axis=1), atol=1e-3)

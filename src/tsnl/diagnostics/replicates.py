@@ -77,8 +77,9 @@ def check_replicates(
         sentence = f"{failed} of {len(replicates)} series simulated at the posterior failed."
         remedy = "Look at the simulator at draws of the posterior."
         return Verdict("replicates", "fail", sentence, remedy, {"failed": failed})
-    found = summarise(series[None], summaries)
-    others = summarise(replicates[whole], summaries)
+    there = np.isfinite(series).all(axis=1)  # rows that are missing are left out of all
+    found = summarise(series[None, there], summaries)
+    others = summarise(replicates[whole][:, there], summaries)
     observed = np.array([x[0] for x in found.values()])
     p_values = adjusted_p_values(observed, np.stack(list(others.values()), axis=1))
     p = float(p_values.min())

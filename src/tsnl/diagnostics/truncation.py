@@ -46,14 +46,19 @@ def check_lag(
     noise = weighted_shift(z, weights(ours - ours), weights(same - ours))
     moved = weighted_shift(z, weights(same - ours), weights(twice - ours))
     gains = _gains(key, plan, simulated, kernels, problem.series)
+    return _verdict(old.past.lag, longer, moved, noise, gains, problem.length)
+
+
+def _verdict(
+    lag: int, longer: int, moved: float, noise: float, gains: Float[np.ndarray, " n"], length: int
+) -> Verdict:
     gain, p = float(gains.mean()), _p_value(gains)
-    nats = gain * problem.length
-    level = _level(moved, noise, nats, p)
+    level = _level(moved, noise, gain * length, p)
     figures = {
-        "lag": old.past.lag,
+        "lag": lag,
         "longer_lag": longer,
         "gain": gain,
-        "gain_of_a_series": nats,
+        "gain_of_a_series": gain * length,
         "p_value": p,
         "shift": moved,
         "noise": noise,

@@ -31,35 +31,28 @@ def pair_figure(
 
     labels, truth, prior = list(draws), truth or {}, prior or {}
     count = len(labels)
-    values = {label: _thin(draws[label]) for label in labels}
-    before = {label: _thin(prior[label]) for label in labels if label in prior}
+    limits = {label: _limits(draws[label], truth.get(label)) for label in labels}
     with style(dark) as palette:
         side = max(2.0 * count, 3.2)
         figure, grid = plt.subplots(
             count, count, figsize=(side, side), layout="constrained", squeeze=False
         )
-        limits = {label: _limits(draws[label], truth.get(label)) for label in labels}
-        for i, row in enumerate(labels):
-            for j, column in enumerate(labels):
-                axes = grid[i, j]
-                if j > i:
-                    axes.set_visible(False)
-                    continue
-                if i == j:
-                    _histogram(axes, draws[row], prior.get(row), limits[row], palette)
-                else:
-                    if row in before and column in before:
-                        axes.plot(
-                            before[column], before[row], ".", ms=1.5, color=palette.faint, alpha=0.5
-                        )
-                    axes.plot(values[column], values[row], ".", ms=2, color=palette.main, alpha=0.3)
-                    axes.set_ylim(*limits[row])
-                    if row in truth:
-                        axes.axhline(truth[row], color=palette.truth, lw=1)
-                if column in truth:
-                    axes.axvline(truth[column], color=palette.truth, lw=1)
-                axes.set_xlim(*limits[column])
-                _label(axes, row, column, i, j, count)
+        for (i, j), axes in np.ndenumerate(grid):
+            row, column = labels[i], labels[j]
+            if j > i:
+                axes.set_visible(False)
+                continue
+            if i == j:
+                _histogram(axes, draws[row], prior.get(row), limits[row], palette)
+            else:
+                _cloud(axes, draws, prior, (column, row), palette)
+                axes.set_ylim(*limits[row])
+                if row in truth:
+                    axes.axhline(truth[row], color=palette.truth, lw=1)
+            if column in truth:
+                axes.axvline(truth[column], color=palette.truth, lw=1)
+            axes.set_xlim(*limits[column])
+            _label(axes, row, column, i, j, count)
     return figure
 
 
@@ -103,6 +96,13 @@ def marginal_figure(
             if i == 0:
                 axes.legend()
     return figure
+
+
+def _cloud(axes: Any, draws: Draws, prior: Draws, pair: tuple[str, str], palette: Palette) -> None:
+    if all(label in prior for label in pair):
+        before = [_thin(prior[label]) for label in pair]
+        axes.plot(*before, ".", ms=1.5, color=palette.faint, alpha=0.5)
+    axes.plot(*(_thin(draws[label]) for label in pair), ".", ms=2, color=palette.main, alpha=0.3)
 
 
 def _thin(values: np.ndarray) -> np.ndarray:
