@@ -56,7 +56,7 @@ def test_values_of_the_conditional_distribution():
     rng = np.random.default_rng(0)
     make = eqx.filter_jit(eqx.filter_vmap(lambda k: Mixture(2, 4, 1).make(k, 2, past, size)))
     members = jax.tree.map(
-        lambda x: x + rng.normal(0.0, 0.3, x.shape).astype(x.dtype) if eqx.is_array(x) else x,
+        lambda x: jnp.asarray(np.asarray(x) + rng.normal(0.0, 0.3, x.shape).astype(x.dtype)),
         make(jax.random.split(jax.random.key(0), 2)),
     )
     zero, one = jnp.zeros(2), jnp.ones(2)

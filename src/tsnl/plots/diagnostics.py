@@ -37,7 +37,7 @@ def pit_figure(pit: Float[np.ndarray, "rows d_y"], *, level: float = 0.95, dark:
             left.axhspan(low, high, color=palette.band, lw=0)
             colours = np.where(outside, palette.alert, palette.main).tolist()
             left.bar(edges[:-1], counts, 1 / num_bins, align="edge", color=colours, alpha=0.75, lw=0)
-            left.set(xlabel=name, ylabel="rows", xlim=(0, 1))
+            left.set(xlabel=name, ylabel="rows", xlim=(0, 1), ylim=(0, 1.15 * max(counts.max(), high)))
             test = pit_ecdf(pit[:, j], level)
             right.fill_between(
                 test.points, test.low - test.points, test.high - test.points, color=palette.band, lw=0,
@@ -47,7 +47,7 @@ def pit_figure(pit: Float[np.ndarray, "rows d_y"], *, level: float = 0.95, dark:
             right.axhline(0.0, color=palette.faint, lw=0.8)
             right.plot(test.points, test.share - test.points, color=colour, lw=1.5)
             right.set(xlabel=name, ylabel="share − nominal", xlim=(0, 1))
-            right.legend(loc="lower right")
+            right.legend(loc="upper right")
     return figure
 
 
@@ -75,10 +75,10 @@ def series_figure(
         size = (7.0, 2.4 * d_y)
         figure, panels = plt.subplots(d_y, 1, figsize=size, layout="constrained", squeeze=False)
         for j, axes in enumerate(panels[:, 0]):
-            for share in (0.9, 0.5):
+            for share, alpha in ((0.9, 0.2), (0.5, 0.45)):
                 ends = np.nanquantile(draws[:, :, j], [(1 - share) / 2, (1 + share) / 2], axis=0)
                 axes.fill_between(
-                    time, *ends, color=palette.main, alpha=0.2, lw=0, label=f"{share:.0%} {label}"
+                    time, *ends, color=palette.main, alpha=alpha, lw=0, label=f"{share:.0%} {label}"
                 )
             axes.plot(time, series[:, j], color=palette.ink, lw=1, marker=".", ms=3, label="observed")
             if len(surprising):
