@@ -29,6 +29,7 @@ ROOMS = [
     "methods",
     "codec",
     "uniformity",
+    "diagnostics",
     "plots",
     "result",
     "infer",

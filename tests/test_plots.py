@@ -7,7 +7,19 @@ import numpyro.distributions as dist
 import pytest
 
 from tsnl import Prior
-from tsnl.plots import ecdf_figure, posterior_figure, rank_figure, style
+from tsnl.plots import (
+    acf_figure,
+    ecdf_figure,
+    learning_figure,
+    marginal_figure,
+    pair_figure,
+    pit_figure,
+    posterior_figure,
+    prior_draws,
+    rank_figure,
+    series_figure,
+    style,
+)
 from tsnl.uniformity import histogram_band, rank_ecdf
 
 mpl.use("Agg")
@@ -103,3 +115,76 @@ def test_posterior_figure_has_a_panel_for_each_coordinate(dark, tmp_path):
     assert [axes.get_xlabel() for axes in figure.axes] == ["t", "Q[0]", "Q[1]", "R"]
     assert len(figure.axes[-1].lines) == 1
     figure.savefig(tmp_path / "posterior.png")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_pit_figure_marks_what_is_outside(dark, tmp_path):
+    rng = np.random.default_rng(0)
+    pit = np.stack([rng.uniform(size=100), rng.beta(8, 8, 100)], axis=1)
+    figure = pit_figure(pit, dark=dark)
+    assert [axes.get_xlabel() for axes in figure.axes[::2]] == ["PIT of y[0]", "PIT of y[1]"]
+    heights = [bar.get_height() for bar in figure.axes[0].patches[1:]]
+    assert len(heights) == 20
+    assert sum(heights) == 100
+    assert figure.axes[1].lines[-1].get_color() != figure.axes[3].lines[-1].get_color()
+    figure.savefig(tmp_path / "pit.png")
+
+
+def test_series_figure_shows_bands_and_surprises(tmp_path):
+    rng = np.random.default_rng(0)
+    draws = rng.normal(size=(400, 30, 2))
+    figure = series_figure(draws[0], draws, surprising=[1, 30])
+    assert len(figure.axes) == 2
+    band = figure.axes[0].collections[0].get_paths()[0].vertices[:, 1]
+    assert np.quantile(draws[:, :, 0], 0.95, axis=0).max() == pytest.approx(band.max())
+    x, y = figure.axes[1].lines[-1].get_data()
+    assert x.tolist() == [1, 30]
+    np.testing.assert_array_equal(y, draws[0, [0, 29], 1])
+    figure.savefig(tmp_path / "series.png")
+
+
+def test_learning_figure_has_a_curve_for_each_round(tmp_path):
+    history = [{"losses": [2.0, 1.5, 1.2], "steps": 150}, {"losses": [1.4, 1.1], "steps": 100}]
+    figure = learning_figure(history)
+    assert [line.get_label() for line in figure.axes[0].lines] == ["round 1", "round 2"]
+    assert figure.axes[0].lines[0].get_xdata().tolist() == [50, 100, 150]
+    figure.savefig(tmp_path / "learning.png")
+
+
+def test_acf_figure_marks_the_lag(tmp_path):
+    rng = np.random.default_rng(0)
+    series = np.cumsum(rng.normal(size=(5, 40, 1)), axis=1)
+    series[4, 20:] = np.nan
+    figure = acf_figure(series[0], 12, simulated=series[1:])
+    (axes,) = figure.axes
+    assert axes.lines[0].get_xdata()[0] == 12.5
+    assert len(axes.collections[-1].get_segments()) == 14
+    figure.savefig(tmp_path / "acf.png")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_pair_figure(dark, tmp_path):
+    rng = np.random.default_rng(0)
+    draws = {label: rng.normal(size=(2, 500)) for label in ("A", "Q[0]", "Q[1]")}
+    prior = prior_draws(Prior(A=dist.Normal(0.0, 3.0), Q=dist.LogNormal(0.0, np.ones(2))))
+    figure = pair_figure(draws, prior=prior, truth={"A": 9.0}, dark=dark)
+    grid = np.array(figure.axes).reshape(3, 3)
+    assert [axes.get_visible() for axes in grid.ravel()].count(True) == 6
+    assert grid[2, 1].get_xlabel() == "Q[0]"
+    assert grid[2, 0].get_ylabel() == "Q[1]"
+    assert grid[0, 0].get_xlim()[1] >= 9.0
+    figure.savefig(tmp_path / "pairs.png")
+    assert pair_figure({"A": draws["A"]}).axes[0].get_xlabel() == "A"
+
+
+def test_marginal_figure_draws_references_of_both_kinds(tmp_path):
+    rng = np.random.default_rng(0)
+    draws = {"A": rng.normal(size=(2, 500)), "Q": rng.normal(size=(2, 500))}
+    grid = np.linspace(-4, 4, 401)
+    reference = {"A": (grid, 7 * np.exp(-0.5 * grid**2)), "Q": rng.normal(size=2000)}
+    figure = marginal_figure(draws, reference, truth={"A": 0.5})
+    _, density = figure.axes[0].lines[0].get_data()
+    assert density.max() == pytest.approx(1 / np.sqrt(2 * np.pi), rel=1e-3)
+    labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    assert sorted(labels) == ["posterior", "reference", "truth"]
+    figure.savefig(tmp_path / "marginals.png")

@@ -1,6 +1,7 @@
 """What an inference gives back, and how it is kept."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,9 @@ import numpy as np
 
 from tsnl import codec
 from tsnl.density import Kernel, Region, Scaling
+from tsnl.diagnostics.checks import check
+from tsnl.diagnostics.replicates import Summary
+from tsnl.diagnostics.verdict import Report
 from tsnl.likelihood.surrogate import SurrogateLikelihood
 from tsnl.methods.learning import Plan
 from tsnl.methods.outcome import Method, Outcome
@@ -102,6 +106,25 @@ class Result:
         if path is not None:
             figure.savefig(path, dpi=150)
         return figure
+
+    def check(
+        self,
+        *,
+        summaries: Mapping[str, Summary] | None = None,
+        num_replicates: int = 199,
+        refit: bool = True,
+        seed: int = 0,
+    ) -> Report:
+        """Can it be trusted? All checks that apply, each with a verdict and a remedy.
+
+        Args:
+            summaries: name to function of one column (T,), to be checked beside the usual ones.
+            num_replicates: series to simulate at draws of the posterior, T calls of the dynamics each;
+                0 for none.
+            refit: whether to learn the kernel again, with the lag and with twice the lag.
+            seed: of the replicates and of learning.
+        """
+        return check(self, summaries=summaries, num_replicates=num_replicates, refit=refit, seed=seed)
 
     def save(self, path: str | Path) -> None:
         """Write a folder of plain files: JSON, npz and safetensors.

@@ -17,7 +17,7 @@ for them (see `weight_prior`), so that a few hundred windows are enough to start
 used. The weights of step 1 start at their ridge regression.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from math import comb
@@ -102,7 +102,34 @@ class MixtureDensity(Density):
         theta: Float[Array, "*b size"],
     ) -> Float[Array, "*b"]:
         """Sum over the components of their conditional log-densities; leading axes stay."""
-        total, before = lax.full_like(y[..., 0], 0.0), y[..., :0]
+        total = lax.full_like(y[..., 0], 0.0)
+        for log_weights, white, log_scales, log_jacobian in self._whiten(y, context, theta):
+            terms = log_weights - 0.5 * white * white - log_scales
+            found = _log_sum(terms) - _log_sum(log_weights) - 0.5 * np.log(2 * np.pi)
+            total = total + found + log_jacobian
+        return total
+
+    log_probs = log_prob
+
+    def conditionals(
+        self, y: Float[Array, "*b d_y"], context: Context, theta: Float[Array, "*b size"]
+    ) -> tuple[Float[Array, "*b d_y"], Float[Array, "*b d_y"], Float[Array, "*b d_y"]]:
+        """Of each component given those before it: log-density, probability below it and above it."""
+        found = []
+        for log_weights, white, log_scales, log_jacobian in self._whiten(y, context, theta):
+            share = jax.nn.softmax(log_weights)
+            below, above = (jnp.sum(share * jax.scipy.stats.norm.cdf(x), -1) for x in (white, -white))
+            terms = log_weights - 0.5 * white * white - log_scales
+            log_q = _log_sum(terms) - _log_sum(log_weights) - 0.5 * np.log(2 * np.pi) + log_jacobian
+            found.append((log_q, below, above))
+        log_q, below, above = (jnp.stack(x, axis=-1) for x in zip(*found, strict=True))
+        return log_q, below, above
+
+    def _whiten(
+        self, y: Float[Array, "*b d_y"], context: Context, theta: Float[Array, "*b size"]
+    ) -> Iterator[tuple[Array, Array, Array, Array]]:
+        """Of each component: log-weights, whitened y and log-scales (K each), and the log-Jacobian."""
+        before = y[..., :0]
         for j, part in enumerate(self.parts):
             fit = regression(part, features(context), theta)
             residual = (y[..., j] - fit.mean) * lax.exp(-fit.log_scale)
@@ -110,13 +137,8 @@ class MixtureDensity(Density):
             left = (residual * lax.exp(log_stretch) - moved) * lax.exp(-log_scale)
             log_weights, means, log_scales = self._mixture(part, context, theta, before)
             white = (left[..., None] - means) * lax.exp(-log_scales)
-            terms = log_weights - 0.5 * white * white - log_scales
-            found = _log_sum(terms) - _log_sum(log_weights) - 0.5 * np.log(2 * np.pi)
-            total = total + found + log_stretch - log_scale - fit.log_scale
+            yield log_weights, white, log_scales, log_stretch - log_scale - fit.log_scale
             before = _append(before, level(residual, 4.0))
-        return total
-
-    log_probs = log_prob
 
     def sample(
         self, key: Key[Array, ""], context: Context, theta: Float[Array, " size"]

@@ -114,9 +114,8 @@ def learn(
     seen = np.isfinite(rows)
     if plan.gaps:
         seen &= gap_masks(rng, observed, len(rows))
-    rows = np.where(np.isfinite(rows), rows, 0.0).astype(dtype)
-    windows, theta = _prepare(
-        keys[2], rows, seen, simulated.z.astype(dtype), scaling, past, plan.dequantise
+    windows, theta = prepare(
+        keys[2], rows.astype(dtype), seen, simulated.z.astype(dtype), scaling, past, plan.dequantise
     )
     members = plan.family.start(keys[0], options.num_members, windows, theta, use, past)
     members, fit = train(keys[1], members, windows, theta, use, held, options, effort)
@@ -124,7 +123,7 @@ def learn(
 
 
 @eqx.filter_jit
-def _prepare(
+def prepare(
     key: Key[Array, ""],
     series: Float[Array | np.ndarray, "N T d_y"],
     seen: Bool[Array | np.ndarray, "N T d_y"],
@@ -134,7 +133,7 @@ def _prepare(
     dequantise: bool,
 ) -> tuple[Windows, Float[Array, "N size"]]:
     """Standardised windows and parameters."""
-    y = jnp.asarray(series)
+    y = jnp.where(jnp.isfinite(series), series, 0.0)
     if dequantise:
         y += jax.random.uniform(key, y.shape, minval=-0.5, maxval=0.5)
     return Windows.of(scaling.standardise(y), jnp.asarray(seen), past), scaling.standardise_z(

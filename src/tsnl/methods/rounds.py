@@ -56,6 +56,7 @@ def run_rounds(key: Key[Array, ""], problem: Problem, plan: Plan, progress: Prog
         history=run.history,
         posterior=run.posterior,
         lag=None if plan.whole else run.lag,
+        arrays=run.simulated.arrays(),
     )
 
 

@@ -1,6 +1,7 @@
 """The simulations of a sequential run: proposing, keeping and choosing them."""
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -42,6 +43,23 @@ class Simulated:
         self.series[part] = np.where(alive[:, :, None], series, np.nan)
         self.count += len(z)
         self.cost += cost
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What there is, to be kept with a result and read by `of_arrays`."""
+        part = slice(0, self.count)
+        return {
+            "simulated.z": self.z[part].astype(np.float32),
+            "simulated.series": self.series[part].astype(np.float32),
+            "simulated.round": self.round_[part].astype(np.int32),
+        }
+
+    @staticmethod
+    def of_arrays(arrays: Mapping[str, np.ndarray]) -> "Simulated":
+        """The simulations that a result kept."""
+        z, series, round_ = (arrays[f"simulated.{name}"] for name in ("z", "series", "round"))
+        return Simulated(
+            z.astype(float), series.astype(float), round_, len(z), z.shape[0] * series.shape[1]
+        )
 
     @property
     def num_failed(self) -> int:

@@ -1,7 +1,22 @@
 """Pictures, in one style, on light or dark paper."""
 
 from tsnl.plots.calibration import ecdf_figure, rank_figure
-from tsnl.plots.posterior import posterior_figure
+from tsnl.plots.diagnostics import acf_figure, learning_figure, pit_figure, series_figure
+from tsnl.plots.pairs import marginal_figure, pair_figure
+from tsnl.plots.posterior import posterior_figure, prior_draws
 from tsnl.plots.style import Palette, style
 
-__all__ = ["Palette", "ecdf_figure", "posterior_figure", "rank_figure", "style"]
+__all__ = [
+    "Palette",
+    "acf_figure",
+    "ecdf_figure",
+    "learning_figure",
+    "marginal_figure",
+    "pair_figure",
+    "pit_figure",
+    "posterior_figure",
+    "prior_draws",
+    "rank_figure",
+    "series_figure",
+    "style",
+]

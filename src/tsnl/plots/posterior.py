@@ -33,10 +33,10 @@ def _draw(result: Any, reference: dict[str, Any], palette: Palette) -> Any:
     time = np.arange(1, len(result.problem.series) + 1)
     top.plot(time, result.problem.series, lw=1, marker=".", ms=3)
     top.set(xlabel="t", title="observed series")
-    prior_draws = _prior_draws(result.problem.prior)
+    before = prior_draws(result.problem.prior)
     for i, (label, draws) in enumerate(coordinates.items()):
         axes = figure.add_subplot(grid[1 + i // columns, i % columns])
-        _marginal(axes, draws.ravel(), prior_draws[label], reference.get(label), palette)
+        _marginal(axes, draws.ravel(), before[label], reference.get(label), palette)
         axes.set(xlabel=label, yticks=[])
         if i == 0:
             axes.legend()
@@ -57,6 +57,7 @@ def _marginal(axes: Any, draws: np.ndarray, prior: np.ndarray, reference: Any, p
     axes.spines["left"].set_visible(False)
 
 
-def _prior_draws(prior: Any) -> dict[str, np.ndarray]:
+def prior_draws(prior: Any) -> dict[str, np.ndarray]:
+    """Label to draws of the prior, to compare with."""
     values = np.asarray(prior.coordinates(prior.sample(jax.random.key(0), 5000)))
     return {label: values[:, i] for i, label in enumerate(prior.labels)}
