@@ -28,8 +28,8 @@ import tsnl
 from tsnl.experiments import LINEAR, PREDATOR_PREY
 
 HERE = Path(__file__).parent
-LINEAR_100 = tsnl.TSNL(rounds=5, simulations=20, lag=2)
-PREY = tsnl.TSNL(rounds=5, simulations=100, lag=8, transform="asinh")
+LINEAR_100 = tsnl.TSNL(rounds=5, simulations=20)
+PREY = tsnl.TSNL(rounds=5, simulations=100, transform="asinh")
 SETUPS = {  # problem, method, share of outliers, intended checks
     "correct": (LINEAR, LINEAR_100, 0.0, ()),
     "short-lag": (PREDATOR_PREY, replace(PREY, lag=1, decays=()), 0.0, ("lag", "one step ahead")),
