@@ -6,8 +6,8 @@ Each row of accuracy.csv is one observed series (seeds 0, 1, ...): total variati
 grid for one parameter, five-fold C2ST for four, how far the posterior mean is off in reference standard
 deviations, in which quantile of the posterior the truth lies, cost and seconds. Only transform and
 budget differ between problems; runs named NAME-lag-L have a lag of their own. The recipe was chosen on
-other series and other seeds, but for the lag (lags.csv, series 0 to 2). Rows that are there already are not computed again; accuracy.json has the
-summary.
+other series and other seeds, but for the lag (lags.csv, series 0 to 2). Rows that are there already are
+not computed again; accuracy.json has the summary.
 """
 
 import argparse
