@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tsnl.density import Kernel, Mixture, Scaling
+from tsnl.density import Kernel, Mixture, Region, Scaling
 from tsnl.diagnostics import one_step_of, predictive_draws
 from tsnl.diagnostics.draws import thinned, unconstrained
 from tsnl.diagnostics.one_step import one_step
@@ -60,7 +60,9 @@ def test_values_of_the_conditional_distribution():
         make(jax.random.split(jax.random.key(0), 2)),
     )
     zero, one = jnp.zeros(2), jnp.ones(2)
-    kernel = Kernel(members, Scaling(one, zero, one, zero[:1], one[:1], "none"), past)
+    kernel = Kernel(
+        members, Scaling(one, zero, one, zero[:1], one[:1], "none"), past, Region.unknown(2, 1, 0)
+    )
     series = rng.normal(size=(6, 2)).astype(np.float32)
     likelihood = SurrogateLikelihood.of(kernel, jnp.asarray(series))
     z = np.array([[-0.5], [0.3], [1.0]], np.float32)
