@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tsnl import windows
-from tsnl.windows import Past, Windows, far_past, split
+from tsnl.windows import Memory, Past, Windows, far_past, split
 
 DECAYS = (0.5, 0.9)
 far_past = eqx.filter_jit(far_past)
@@ -183,3 +183,17 @@ def test_there_is_always_something_to_learn_from(n, length, lag, fraction):
     assert train.any((1, 2)).all()
     assert held.any((1, 2)).all()
     assert not (train & held).any()
+
+
+@pytest.mark.parametrize("past", [Past(3, DECAYS), Past(1, ()), Past(0, DECAYS)])
+def test_memory_after_each_row_is_the_context_of_the_next(past):
+    y, seen = series(np.random.default_rng(0), 1, 7, 2, share_missing=0.3)
+    _, contexts = every_window(y, seen, past)
+
+    @eqx.filter_jit
+    def context(t):
+        return Memory.of(jnp.asarray(y[0, :t]), jnp.asarray(seen[0, :t]), past).context(past)
+
+    for t in range(7):
+        for found, expected in zip(context(t), contexts, strict=True):
+            np.testing.assert_allclose(found, expected[t], atol=1e-6)

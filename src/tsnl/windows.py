@@ -32,9 +32,6 @@ class Context(NamedTuple):
     far: Float[Array, "... num_far"]
 
 
-Sums = tuple[Array, Array, Array]
-
-
 class Past(eqx.Module):
     """How much of the past a kernel sees: the near lags and the decay rates of the summaries."""
 
@@ -63,27 +60,84 @@ def far_past(
     """
     if not decays:
         return jnp.zeros((y.shape[0], 0))
-    rates = jnp.asarray(decays)[:, None]
-    start = 0.5 * (1 - rates)  # the prior's weight
 
-    def step(carry: tuple[Array, Array, Array], now: tuple[Array, Array]) -> tuple[Sums, Sums]:
-        level, size, weight = carry
-        row, here = now
-        gain = (1 - rates) * here
-        new = (
-            rates * level + gain * row,
-            rates * size + gain * jnp.abs(row),
-            rates * weight + gain,
-        )
-        return new, carry
+    def step(sums: Sums, now: tuple[Array, Array]) -> tuple[Sums, Sums]:
+        return sums.add(*now, decays), sums
 
-    nothing = jnp.zeros((len(decays), y.shape[1]))
     rows = jnp.where(seen, y, 0.0)
-    _, (level, size, weight) = jax.lax.scan(step, (nothing, nothing, nothing), (rows, seen * 1.0))
-    level = level / (weight + start)
-    size = (size + start * TYPICAL_SIZE) / (weight + start)
-    size = jnp.log(size + SMALLEST_SIZE) - jnp.log(TYPICAL_SIZE + SMALLEST_SIZE)
-    return jnp.concatenate([level, size], axis=1).reshape(y.shape[0], -1)
+    _, sums = jax.lax.scan(step, Sums.nothing(decays, y.shape[1]), (rows, seen * 1.0))
+    return sums.summarise(decays).reshape(y.shape[0], -1)
+
+
+class Sums(NamedTuple):
+    """Weighted sums over the rows seen so far, for each decay rate and column; any leading axes."""
+
+    level: Float[Array, "... rates d_y"]
+    size: Float[Array, "... rates d_y"]
+    weight: Float[Array, "... rates d_y"]
+
+    @staticmethod
+    def nothing(decays: tuple[float, ...], d_y: int) -> "Sums":
+        """Before the first row."""
+        zeros = jnp.zeros((len(decays), d_y))
+        return Sums(zeros, zeros, zeros)
+
+    def add(
+        self, row: Float[Array, " d_y"], here: Float[Array, " d_y"], decays: tuple[float, ...]
+    ) -> "Sums":
+        """After one more row, `here` 1 where it was seen."""
+        rates = jnp.asarray(decays)[:, None]
+        gain = (1 - rates) * here
+        return Sums(
+            rates * self.level + gain * row,
+            rates * self.size + gain * jnp.abs(row),
+            rates * self.weight + gain,
+        )
+
+    def summarise(self, decays: tuple[float, ...]) -> Float[Array, "... twice_rates d_y"]:
+        """Averages of y, then of |y|, as a network sees them."""
+        start = 0.5 * (1 - jnp.asarray(decays)[:, None])  # the prior's weight
+        level = self.level / (self.weight + start)
+        size = (self.size + start * TYPICAL_SIZE) / (self.weight + start)
+        size = jnp.log(size + SMALLEST_SIZE) - jnp.log(TYPICAL_SIZE + SMALLEST_SIZE)
+        return jnp.concatenate([level, size], axis=-2)
+
+
+class Memory(NamedTuple):
+    """What a kernel remembers of one series, row by row: its context for the row that comes next.
+
+    Attributes:
+        lags: the last L rows, the latest first, zero where absent.
+        absent: 1 where that entry is before the start or was not observed, else 0.
+        sums: of the whole past.
+    """
+
+    lags: Float[Array, "L d_y"]
+    absent: Float[Array, "L d_y"]
+    sums: Sums
+
+    @staticmethod
+    def of(y: Float[Array, "T d_y"], seen: Bool[Array, "T d_y"], past: Past) -> "Memory":
+        """After all rows of a series, standardised."""
+        d_y = y.shape[1]
+        shape = (past.lag, d_y)
+        nothing = Memory(jnp.zeros(shape), jnp.ones(shape), Sums.nothing(past.decays, d_y))
+
+        def step(memory: Memory, now: tuple[Array, Array]) -> tuple[Memory, None]:
+            return memory.add(*now, past), None
+
+        return jax.lax.scan(step, nothing, (y, seen))[0]
+
+    def add(self, row: Float[Array, " d_y"], seen: Bool[Array, " d_y"], past: Past) -> "Memory":
+        """After one more row."""
+        row = jnp.where(seen, row, 0.0)
+        lags = jnp.concatenate([row[None], self.lags])[: past.lag]
+        absent = jnp.concatenate([1.0 - seen[None], self.absent])[: past.lag]
+        return Memory(lags, absent, self.sums.add(row, seen * 1.0, past.decays))
+
+    def context(self, past: Past) -> Context:
+        """What is known before the next row."""
+        return Context(self.lags, self.absent, self.sums.summarise(past.decays).ravel())
 
 
 class Windows(eqx.Module):
