@@ -1,3 +1,4 @@
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,6 +10,7 @@ from tsnl.likelihood.particle import bootstrap
 from tsnl.likelihood.paths import gaussian, kalman_states, particle_states
 from tsnl.models import LinearGaussian
 
+compiled = eqx.filter_jit(bootstrap)
 A = np.array([[0.8, 0.3], [-0.2, 0.6]])
 MODEL = LinearGaussian(A=A, H=np.array([[1.0, 0.5]]), Q=[0.3, 0.2], R=0.2, q_0=[0.1, 0.0])
 SERIES = np.array(MODEL.simulate(seed=1, length=6), dtype=float)
@@ -68,14 +70,14 @@ def test_exact_filtering_draws_have_the_filters_moments():
 @pytest.mark.parametrize("kind", ["filter", "smooth"])
 def test_particle_draws_agree_with_kalman(kind):
     """One draw from each of many filters: their bias is of the order T / num_particles."""
-    rows, num_particles = jnp.asarray(SERIES), 200
+    rows, num_particles = jnp.asarray(SERIES), 100
 
     def one(key):
         key_filter, key_draw = jax.random.split(key)
         found = bootstrap(key_filter, MODEL, {}, rows, num_particles, keep_history=True)
         return particle_states(key_draw, found.history, kind)
 
-    draws = np.asarray(jax.jit(jax.vmap(one))(jax.random.split(jax.random.key(0), 3000)), dtype=float)
+    draws = np.asarray(jax.jit(jax.vmap(one))(jax.random.split(jax.random.key(0), 2000)), dtype=float)
     slack = len(SERIES) / num_particles
     if kind == "smooth":
         assert_moments(draws.reshape(len(draws), -1), *joint_moments(), slack)
@@ -110,11 +112,12 @@ class Still(tsnl.StateSpaceModel):
 
 def test_a_path_follows_its_ancestors():
     rows = jnp.asarray(Still().simulate(seed=0, length=30)[:, 0])
-    found = bootstrap(jax.random.key(0), Still(), {}, rows, 50, keep_history=True)
+    found = compiled(jax.random.key(0), Still(), {}, rows, 50, keep_history=True)
     history = found.history
     resampled = (np.asarray(history.ancestors) != np.arange(50)).any(axis=1)
     assert 0 < resampled.sum() < 30
-    paths = np.stack([particle_states(jax.random.key(i), history, "smooth") for i in range(20)])
+    keys = jax.random.split(jax.random.key(1), 20)
+    paths = np.asarray(jax.jit(jax.vmap(lambda k: particle_states(k, history, "smooth")))(keys))
     assert paths.shape == (20, 30)
     np.testing.assert_array_equal(paths, np.repeat(paths[:, -1:], 30, axis=1))
     np.testing.assert_array_equal(history.weights[-1], found.weights)
@@ -122,8 +125,8 @@ def test_a_path_follows_its_ancestors():
 
 def test_history_changes_nothing_else():
     rows = jnp.asarray(SERIES)
-    plain = bootstrap(jax.random.key(0), MODEL, {}, rows, 20)
-    kept = bootstrap(jax.random.key(0), MODEL, {}, rows, 20, keep_history=True)
+    plain = compiled(jax.random.key(0), MODEL, {}, rows, 20)
+    kept = compiled(jax.random.key(0), MODEL, {}, rows, 20, keep_history=True)
     assert plain.history is None
     assert plain.log_likelihood == kept.log_likelihood
     np.testing.assert_array_equal(plain.particles, kept.history.particles[-1])
