@@ -113,18 +113,20 @@ def test_the_simulator_starts_from_a_filtered_particle():
 @cache
 def fitted():
     method = TSNL(
-        rounds=2,
-        simulations=20,
-        density=Mixture(num_components=2, width=8, depth=1),
-        training=Training(num_members=2, min_steps=200, max_steps=400),
+        rounds=1,
+        simulations=16,
+        density=Mixture(num_components=2, width=4, depth=1),
+        training=Training(num_members=2, min_steps=60, max_steps=60),
         sampler=MCMC(num_chains=4, num_warmup=100, num_draws=150, max_extensions=0),
     )
     return tsnl.infer(MODEL, PRIOR, SERIES, method, seed=0, progress=False)
 
 
 def test_both_sources_agree():
-    kernel, simulator = (fitted().forecast(5, s, seed=0, num_draws=600) for s in ("kernel", "simulator"))
-    assert kernel.draws.shape == simulator.draws.shape == (600, 5, 1)
+    kernel, simulator = (
+        fitted().forecast(10, s, seed=0, num_draws=600) for s in ("kernel", "simulator")
+    )
+    assert kernel.draws.shape == simulator.draws.shape == (600, 10, 1)
     assert (kernel.source, simulator.source) == ("kernel", "simulator")
     sd = simulator.draws.std(axis=0)
     assert (np.abs(kernel.mean() - simulator.mean()) < 0.5 * sd).all()
@@ -149,13 +151,13 @@ def test_scores():
 
 
 def test_the_same_seed_gives_the_same_futures():
-    one, two, other = (fitted().forecast(3, seed=s, num_draws=50).draws for s in (0, 0, 1))
+    one, two, other = (fitted().forecast(10, seed=s, num_draws=50).draws for s in (0, 0, 1))
     np.testing.assert_array_equal(one, two)
     assert not np.array_equal(one, other)
 
 
 def test_saved_and_loaded(tmp_path):
-    forecast = fitted().forecast(3, seed=0, num_draws=50)
+    forecast = fitted().forecast(10, seed=0, num_draws=50)
     forecast.save(tmp_path / "forecast.npz")
     again = Forecast.load(tmp_path / "forecast.npz")
     np.testing.assert_array_equal(again.draws, forecast.draws)
@@ -165,8 +167,8 @@ def test_saved_and_loaded(tmp_path):
 
 def test_a_loaded_run_forecasts_the_same(tmp_path):
     fitted().save(tmp_path / "run")
-    again = tsnl.load(tmp_path / "run").forecast(3, seed=0, num_draws=50)
-    np.testing.assert_array_equal(again.draws, fitted().forecast(3, seed=0, num_draws=50).draws)
+    again = tsnl.load(tmp_path / "run").forecast(10, seed=0, num_draws=50)
+    np.testing.assert_array_equal(again.draws, fitted().forecast(10, seed=0, num_draws=50).draws)
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -182,7 +184,7 @@ def test_futures_that_fail_are_left_out_aloud():
     model = LotkaVolterra(rho1=0.0, rho2=0.0, noise_sd=20.0, dt=0.1, event_cap=60)
     problem = Problem.of(model, tsnl.Prior(rho3=dist.LogNormal()), model.simulate(seed=0, length=12))
     with pytest.warns(UserWarning, match=r"\d+ of 100 futures are not finite.*left out"):
-        draws = simulator_futures(jax.random.key(0), problem, {"rho3": np.ones(100)}, 18, 20)
+        draws = simulator_futures(jax.random.key(0), problem, {"rho3": np.ones(100)}, 6, 20)
     assert 0 < len(draws) < 100
     assert np.isfinite(draws).all()
 

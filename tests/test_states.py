@@ -1,4 +1,4 @@
-from functools import cache
+from functools import cache, partial
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +9,7 @@ import numpyro.distributions as dist
 import pytest
 
 import tsnl
-from tsnl import MCMC, ExactMCMC
+from tsnl import ExactMCMC, Result
 from tsnl.draws import thin, without_failed
 from tsnl.likelihood import kalman_smoother
 from tsnl.models import LinearGaussian, LotkaVolterra
@@ -24,8 +24,11 @@ SERIES = MODEL.simulate(seed=1, length=20)
 
 @cache
 def exact():
-    method = ExactMCMC(MCMC(kernel="nuts", num_chains=2, num_warmup=100, num_draws=100))
-    return tsnl.infer(MODEL, PRIOR, SERIES, method, seed=0, progress=False)
+    """A result with draws about where the posterior is."""
+    draws = {"Q": np.random.default_rng(0).lognormal(-1.5, 0.5, size=(2, 100))}
+    facts = {"log_density": np.zeros((2, 100)), "cost": 0, "status": "", "lag": None, "history": []}
+    problem = Problem.of(MODEL, PRIOR, SERIES)
+    return Result(draws, **facts, arrays={}, posterior=None, problem=problem, method=ExactMCMC(), seed=0)
 
 
 def test_bands_carry_the_uncertainty_of_both():
@@ -44,11 +47,12 @@ def test_bands_carry_the_uncertainty_of_both():
 
 
 def test_a_draw_depends_on_its_number_alone():
-    few = exact().states("filter", seed=3, num_draws=100)
-    again = exact().states("filter", seed=3, num_draws=100)
-    other = exact().states("filter", seed=4, num_draws=100)
-    np.testing.assert_array_equal(few.draws, again.draws)
-    assert not np.array_equal(few.draws, other.draws)
+    theta = thin(exact().draws, 70)
+    run = partial(draw_states, problem=exact().problem, kind="smooth", num_particles=1)
+    all_, other = (run(jax.random.key(i), theta=theta).draws for i in (3, 4))
+    few = run(jax.random.key(3), theta={"Q": theta["Q"][:9]}).draws
+    np.testing.assert_array_equal(few, all_[:9])
+    assert not np.array_equal(few, other[:9])
 
 
 def test_particles_agree_with_the_exact_states():
@@ -143,9 +147,9 @@ def test_failed_draws_are_left_out_aloud():
 
 
 def test_collapsed_filters_are_an_error():
-    problem = Problem.of(SeenTrend(), TREND, np.array([1e30, 1.0, 2.0]))
-    with pytest.raises(ValueError, match="50 of 50 particle filters lost all their particles"):
-        draw_states(jax.random.key(0), problem, {"sd": np.full(50, 0.1)}, "smooth", 10)
+    problem = Problem.of(SeenTrend(), TREND, np.append(1e30, np.arange(7.0)))
+    with pytest.raises(ValueError, match="30 of 30 particle filters lost all their particles"):
+        draw_states(jax.random.key(0), problem, {"sd": np.full(30, 0.1)}, "filter", 100)
 
 
 def test_saved_and_loaded(tmp_path):

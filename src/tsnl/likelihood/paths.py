@@ -18,8 +18,9 @@ def particle_states(key: Key[Array, ""], history: History, kind: Kind) -> State:
     r"""One draw of the states from the particles of one filter, leading axis T.
 
     "smooth" draws a particle of the last step by its weight and follows its ancestors back: a draw of
-    \(p(x_{1:T} \mid y_{1:T})\), with an error of the order T / num_particles. The lines of one filter
-    meet in few ancestors, so take one draw from each filter and run a filter for each draw.
+    \(p(x_{1:T} \mid y_{1:T})\), with an error of the order T / num_particles, more where a surprising
+    row leaves few effective particles. The lines of one filter meet in few ancestors, so take one draw
+    from each filter and run a filter for each draw.
     "filter" draws a particle at each step by itself: \(x_t \sim p(x_t \mid y_{1:t})\), no path.
     """
     length = history.weights.shape[0]
