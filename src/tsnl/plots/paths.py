@@ -82,4 +82,4 @@ def _panels(count: int) -> tuple[Any, list[Any]]:
 
 def _finish(panels: list[Any]) -> None:
     panels[-1].set_xlabel("t")
-    panels[0].legend(ncols=4, loc="best")
+    panels[0].legend(ncols=5, loc="best")
