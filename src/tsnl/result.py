@@ -16,12 +16,16 @@ from tsnl.density import Kernel, Region, Scaling
 from tsnl.diagnostics.checks import check
 from tsnl.diagnostics.replicates import Summary
 from tsnl.diagnostics.verdict import Report
+from tsnl.draws import thin
+from tsnl.forecast import Forecast, Source, draw_forecast
+from tsnl.likelihood.paths import Kind
 from tsnl.likelihood.surrogate import SurrogateLikelihood
 from tsnl.methods.learning import Plan
 from tsnl.methods.outcome import Method, Outcome
 from tsnl.posterior import Posterior, constrained
 from tsnl.prior import Prior
 from tsnl.problem import Problem
+from tsnl.states import States, draw_states
 from tsnl.windows import Past
 
 FORMAT = 1
@@ -79,6 +83,52 @@ class Result:
         """Label of each distinct free entry of theta to its draws (chain, draw)."""
         values = np.asarray(self.problem.prior.coordinates(self.draws))
         return {label: values[..., i] for i, label in enumerate(self.problem.prior.labels)}
+
+    def states(
+        self, kind: Kind = "smooth", *, seed: int, num_draws: int = 200, num_particles: int = 1000
+    ) -> States:
+        """The states behind the series, by the model's laws: a draw of them for each draw of theta.
+
+        The bands carry what is unknown of the parameters and of the states. `LinearGaussian` is drawn
+        exactly; other models by the ancestral path of a bootstrap particle filter, one for each draw.
+
+        Args:
+            kind: "smooth", paths given the whole series; "filter", x_t given y_1..y_t, at each t.
+            seed: one integer.
+            num_draws: how many, evenly out of the posterior draws.
+            num_particles: of each filter; many times the length of the series for "smooth".
+
+        Raises:
+            TypeError: the model has no `log_observation`.
+        """
+        theta = thin(self.draws, num_draws)
+        return draw_states(jax.random.key(seed), self.problem, theta, kind, num_particles)
+
+    def forecast(
+        self,
+        horizon: int,
+        source: Source = "kernel",
+        *,
+        seed: int,
+        num_draws: int = 500,
+        num_particles: int = 500,
+    ) -> Forecast:
+        """The rows that follow the series: one future for each draw of theta.
+
+        Args:
+            horizon: how many rows.
+            source: "kernel", the learned kernel rolled forward, without a simulation; "simulator", the
+                model's laws from a state filtered at the end of the series.
+            seed: one integer.
+            num_draws: how many, evenly out of the posterior draws.
+            num_particles: of each filter, for the simulator.
+
+        Raises:
+            TypeError: there is no kernel of rows, or the model has no `log_observation`.
+        """
+        key, theta = jax.random.key(seed), thin(self.draws, num_draws)
+        question = (self.problem, self.method, self.posterior)
+        return draw_forecast(key, *question, theta, horizon, source, num_particles)
 
     def to_arviz(self) -> Any:
         """An ArviZ DataTree with posterior, sample_stats and observed_data."""

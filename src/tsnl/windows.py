@@ -126,6 +126,12 @@ class Recent(eqx.Module):
         shape = (past.lag, d_y)
         return Recent(jnp.zeros(shape), jnp.zeros(shape, bool), Sums.none(past.decays, d_y), past)
 
+    @staticmethod
+    def of(y: Float[Array, "T d_y"], seen: Bool[Array, "T d_y"], past: Past) -> "Recent":
+        """After all rows of a standardised series."""
+        start = Recent.none(past, y.shape[1])
+        return jax.lax.scan(lambda recent, now: (recent.push(*now), None), start, (y, seen))[0]
+
     def push(self, row: Float[Array, " d_y"], seen: Bool[Array, " d_y"]) -> "Recent":
         """After one more standardised row."""
         row = jnp.where(seen, row, 0.0)

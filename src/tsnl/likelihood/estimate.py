@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from tsnl.likelihood.particle import bootstrap, require_filterable
-from tsnl.models.base import StateSpaceModel, observation_shape
+from tsnl.likelihood.particle import bootstrap, require_filterable, whole_rows
+from tsnl.models.base import StateSpaceModel
 from tsnl.prior import Prior
 
 
@@ -36,15 +36,7 @@ class Estimate(eqx.Module):
             ValueError: a row is missing in part.
         """
         require_filterable(model)
-        gaps = np.isnan(series)
-        partly = gaps.any(axis=1) & ~gaps.all(axis=1)
-        if partly.any():
-            raise ValueError(
-                f"Row {int(np.argmax(partly))} of the series is missing only in part: the particle "
-                f"filter takes whole rows, observed or all NaN. Make the whole row NaN, or fill it in."
-            )
-        rows = jnp.asarray(series.reshape(-1, *observation_shape(model)), dtype=float)
-        return Estimate(prior, model, rows, num_particles)
+        return Estimate(prior, model, whole_rows(model, series), num_particles)
 
     def __call__(self, key: Key[Array, ""], z: Float[Array, " size"]) -> Float[Array, ""]:
         """One run of the filter at z; -inf where it is impossible, never NaN."""

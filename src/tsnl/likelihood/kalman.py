@@ -110,6 +110,14 @@ def smooth_moments(model: LinearGaussian, theta: Theta, rows: Float[Array, "T d_
     return Moments(jnp.append(means, last[0][None], 0), jnp.append(covs, last[1][None], 0))
 
 
+def dynamics(
+    model: LinearGaussian, theta: Theta
+) -> tuple[Float[Array, "d_x d_x"], Float[Array, "d_x d_x"]]:
+    """A and Q as matrices."""
+    p = _arrays(model, theta)
+    return p.A, p.Q
+
+
 _filter = eqx.filter_jit(filter_moments)
 _smooth = eqx.filter_jit(smooth_moments)
 

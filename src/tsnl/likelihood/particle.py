@@ -6,11 +6,25 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key, PyTree
+from jaxtyping import Array, Float, Int, Key, PyTree
 
 from tsnl.likelihood.resampling import effective_size, systematic
 from tsnl.models.base import Filterable, State, StateSpaceModel, Theta, observation_shape
 from tsnl.series import as_series
+
+
+class History(NamedTuple):
+    """The particles of every step, leading axes T and num_particles.
+
+    Attributes:
+        particles: x_t, after the move.
+        weights: theirs, normalised.
+        ancestors: the place that each had among the particles of t - 1.
+    """
+
+    particles: PyTree
+    weights: Float[Array, "T num_particles"]
+    ancestors: Int[Array, "T num_particles"]
 
 
 class ParticleFiltered(NamedTuple):
@@ -24,6 +38,7 @@ class ParticleFiltered(NamedTuple):
         particles: x_T, leading axis num_particles.
         weights: theirs, normalised.
         cost: calls of the dynamics, T x num_particles.
+        history: all particles, where they were asked for.
     """
 
     log_likelihood: Float[Array, ""]
@@ -32,6 +47,7 @@ class ParticleFiltered(NamedTuple):
     particles: PyTree
     weights: Float[Array, " num_particles"]
     cost: int
+    history: History | None = None
 
 
 def require_filterable(model: StateSpaceModel) -> Filterable:
@@ -72,15 +88,26 @@ def particle_filter(
     filterable = require_filterable(model)
     if num_particles < 1:
         raise ValueError(f"num_particles is {num_particles}, expected at least 1.")
+    rows = whole_rows(model, series, inputs)
+    return _filter(key, filterable, theta, rows, num_particles, inputs, resample_below)
+
+
+def whole_rows(model: StateSpaceModel, series: Any, inputs: Any = None) -> Float[Array, "T ..."]:
+    """A series in the model's own shape, each row observed or missing as a whole.
+
+    Raises:
+        ValueError: a row is missing in part.
+    """
     shape = observation_shape(model, inputs)
-    rows = as_series(series, num_columns=shape[0] if shape else 1).reshape(-1, *shape)
-    partly = np.isnan(rows).any(axis=-1) & ~np.isnan(rows).all(axis=-1) if shape else np.zeros(1)
+    rows = as_series(series, num_columns=shape[0] if shape else 1)
+    gaps = np.isnan(rows)
+    partly = gaps.any(axis=1) & ~gaps.all(axis=1)
     if partly.any():
         raise ValueError(
             f"Row {int(np.argmax(partly))} of the series is missing only in part: the particle filter "
-            f"takes whole rows, observed or all NaN."
+            f"takes whole rows, observed or all NaN. Make the whole row NaN, or fill it in."
         )
-    return _filter(key, filterable, theta, jnp.asarray(rows), num_particles, inputs, resample_below)
+    return jnp.asarray(rows.reshape(-1, *shape), dtype=float)
 
 
 def bootstrap(
@@ -91,36 +118,39 @@ def bootstrap(
     num_particles: int,
     inputs: Any = None,
     resample_below: float = 0.5,
+    keep_history: bool = False,
 ) -> ParticleFiltered:
     """The filter itself, pure: for use inside `jit` and `vmap`, on rows in the model's own shape."""
     theta = model.complete(theta)
     uniform = jnp.full(num_particles, 1 / num_particles)
+    own = jnp.arange(num_particles, dtype=jnp.int32)
 
     def step(carry: tuple[State, Array], now: Any) -> tuple[tuple[State, Array], Any]:
         particles, weights = carry
         t, y, u = now
         key_resample, key_move = jax.random.split(jax.random.fold_in(key, t))
-        particles, weights = jax.lax.cond(
+        particles, weights, ancestors = jax.lax.cond(
             effective_size(weights) < resample_below * num_particles,
-            lambda: (_take(particles, systematic(key_resample, weights)), uniform),
-            lambda: (particles, weights),
+            lambda: _resample(particles, uniform, systematic(key_resample, weights)),
+            lambda: (particles, weights, own),
         )
         particles = jax.vmap(lambda k, x: model.sample_transition(k, x, theta, t, u))(
             particle_keys(key_move, num_particles), particles
         )
         density = jax.vmap(lambda x: model.log_observation(y, x, theta, t, u))(particles)
         weights, increment = _reweigh(weights, jnp.where(jnp.any(jnp.isnan(y)), 0.0, density))
-        out = (increment, _mean(particles, weights), effective_size(weights))
+        history = History(particles, weights, ancestors) if keep_history else None
+        out = (increment, _mean(particles, weights), effective_size(weights), history)
         return (particles, weights), out
 
     keys = particle_keys(jax.random.fold_in(key, 0), num_particles)
     initial = jax.vmap(lambda k: model.sample_initial(k, theta))(keys)
     times = jnp.arange(1, rows.shape[0] + 1)
-    (particles, weights), (increments, means, sizes) = jax.lax.scan(
+    (particles, weights), (increments, means, sizes, history) = jax.lax.scan(
         step, (initial, uniform), (times, rows, inputs)
     )
     cost = rows.shape[0] * num_particles
-    return ParticleFiltered(jnp.sum(increments), means, sizes, particles, weights, cost)
+    return ParticleFiltered(jnp.sum(increments), means, sizes, particles, weights, cost, history)
 
 
 _filter = eqx.filter_jit(bootstrap)
@@ -156,8 +186,8 @@ def _reweigh(
     return new, jnp.where(alive, top + jnp.log(total), -jnp.inf)
 
 
-def _take(particles: State, ancestors: Array) -> State:
-    return jax.tree.map(lambda x: x[ancestors], particles)
+def _resample(particles: State, uniform: Array, ancestors: Array) -> tuple[State, Array, Array]:
+    return jax.tree.map(lambda x: x[ancestors], particles), uniform, ancestors
 
 
 def _mean(particles: State, weights: Float[Array, " n"]) -> State:

@@ -1,9 +1,10 @@
-"""How far draws lie from the truth, and samples and densities from each other.
+"""How far draws lie from the truth, samples and densities from each other, and how good forecasts are.
 
 Parameters enter as the vector of distinct constrained coordinates (`Prior.coordinates`), one row for
 each draw.
 """
 
+from tsnl.metrics.forecasts import crps, energy_score, inside
 from tsnl.metrics.samples import (
     c2st,
     kolmogorov_smirnov,
@@ -26,7 +27,10 @@ from tsnl.metrics.truth import (
 __all__ = [
     "bias",
     "c2st",
+    "crps",
+    "energy_score",
     "errors",
+    "inside",
     "kde_error",
     "kde_error_bounds",
     "kolmogorov_smirnov",

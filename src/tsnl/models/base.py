@@ -34,6 +34,7 @@ class StateSpaceModel(eqx.Module):
     pytree of arrays. An observation is a scalar or a vector.
 
     A model that adds `log_observation(y, state, theta, t, u)`, the log-density of `y`, is `Filterable`.
+    One that adds `state_labels`, a name for each entry of its state, has them in tables and pictures.
     """
 
     @abstractmethod

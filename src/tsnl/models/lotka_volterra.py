@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import equinox as eqx
 import jax
@@ -25,6 +25,8 @@ class LotkaVolterra(StateSpaceModel):
     observation is the prey count, or both counts, plus N(0, noise_sd^2). A trajectory that needs more
     than `event_cap` events in one interval has failed: its state is NaN from that step on.
     """
+
+    state_labels: ClassVar[tuple[str, ...]] = ("predators", "prey")
 
     rho1: Parameter = parameter(0.01)
     rho2: Parameter = parameter(0.01)

@@ -3,6 +3,7 @@
 from tsnl.plots.calibration import ecdf_figure, rank_figure
 from tsnl.plots.diagnostics import acf_figure, learning_figure, pit_figure, series_figure
 from tsnl.plots.pairs import marginal_figure, pair_figure
+from tsnl.plots.paths import forecast_figure, states_figure
 from tsnl.plots.posterior import posterior_figure, prior_draws
 from tsnl.plots.style import Palette, style
 
@@ -10,6 +11,7 @@ __all__ = [
     "Palette",
     "acf_figure",
     "ecdf_figure",
+    "forecast_figure",
     "learning_figure",
     "marginal_figure",
     "pair_figure",
@@ -18,5 +20,6 @@ __all__ = [
     "prior_draws",
     "rank_figure",
     "series_figure",
+    "states_figure",
     "style",
 ]

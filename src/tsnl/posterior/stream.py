@@ -79,9 +79,7 @@ class Stream:
         flat = draws.z.reshape(-1, draws.z.shape[-1])
         particles = spread(np.random.default_rng(seed), flat, num_particles)  # evenly, less noise
         seen = np.isfinite(rows)
-        recent = _push_all(
-            kernel, Recent.none(kernel.past, rows.shape[1]), np.where(seen, rows, 0.0), seen
-        )
+        recent = _recent(kernel, np.where(seen, rows, 0.0), seen)
         return Stream(posterior, rows, Cloud.even(particles), recent, seed)
 
     def update(self, rows: Any) -> "Stream":
@@ -183,11 +181,8 @@ def _step(
 
 
 @eqx.filter_jit
-def _push_all(
-    kernel: Kernel,
-    recent: Recent,
-    rows: Float[Array | np.ndarray, "T d_y"],
-    seen: Bool[Array | np.ndarray, "T d_y"],
+def _recent(
+    kernel: Kernel, rows: Float[Array | np.ndarray, "T d_y"], seen: Bool[Array | np.ndarray, "T d_y"]
 ) -> Recent:
     y = kernel.scaling.standardise(jnp.asarray(rows, dtype=float))
-    return jax.lax.scan(lambda r, now: (r.push(*now), None), recent, (y, jnp.asarray(seen)))[0]
+    return Recent.of(y, jnp.asarray(seen), kernel.past)
