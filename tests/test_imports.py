@@ -28,6 +28,7 @@ ROOMS = [
     "compilation",
     "methods",
     "codec",
+    "storage",
     "draws",
     "uniformity",
     "diagnostics",

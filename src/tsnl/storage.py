@@ -1,0 +1,130 @@
+"""A result as a folder of plain files: JSON, npz and safetensors; nothing is ever unpickled."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tsnl import codec
+from tsnl.density import Kernel, Region, Scaling
+from tsnl.likelihood.surrogate import SurrogateLikelihood
+from tsnl.methods.learning import Plan
+from tsnl.posterior import Posterior
+from tsnl.prior import Prior
+from tsnl.problem import Problem
+from tsnl.windows import Past
+
+FORMAT = 1
+
+
+def write(folder: Path, result: Any) -> None:
+    """Write a `Result`."""
+    from safetensors.numpy import save_file
+
+    folder.mkdir(parents=True, exist_ok=True)
+    arrays: dict[str, Any] = {f"draws.{name}": value for name, value in result.draws.items()}
+    arrays |= {f"arrays.{name}": value for name, value in result.arrays.items()}
+    arrays |= {"log_density": result.log_density, "series": result.problem.series}
+    np.savez_compressed(folder / "draws.npz", **arrays)
+    kernel = None if result.posterior is None else result.posterior.kernel
+    if kernel is not None:
+        leaves = jax.tree.leaves(eqx.filter(kernel, eqx.is_array))
+        weights = {f"{i:04d}": np.asarray(x) for i, x in enumerate(leaves)}
+        save_file(weights, folder / "kernel.safetensors")
+    facts = {
+        "format": FORMAT,
+        "names": list(result.draws),
+        "cost": result.cost,
+        "status": result.status,
+        "lag": None if result.lag is None else list(result.lag),
+        "history": result.history,
+        "seed": result.seed,
+        "method": codec.encode(result.method),
+        "prior": _or_none(codec.encode_prior, result.problem.prior),
+        "model": _or_none(codec.encode, result.problem.model),
+        "past": None if kernel is None else [kernel.past.lag, list(kernel.past.decays)],
+    }
+    (folder / "result.json").write_text(json.dumps(facts, indent=1))
+
+
+def read(folder: Path, model: Any, prior: Prior | None) -> dict[str, Any]:
+    """The fields of a `Result`.
+
+    Raises:
+        ValueError: a file is missing, damaged or of a newer version, or model or prior must be given.
+    """
+    try:
+        facts = json.loads((folder / "result.json").read_text())
+        if facts["format"] > FORMAT:
+            raise ValueError(f"format {facts['format']}, newer than {FORMAT}: update tsnl")
+        return _fields(folder, facts, model, prior)
+    except Exception as error:  # whatever is wrong with a file, the user reads which folder it was
+        raise ValueError(f"{folder} is no readable run of tsnl: {error}") from error
+
+
+def _fields(folder: Path, facts: dict[str, Any], model: Any, prior: Prior | None) -> dict[str, Any]:
+    for name, given in (("model", model), ("prior", prior)):
+        if given is None and facts[name] is None:
+            raise ValueError(f"its {name} could not be saved; give it, as in load(path, {name}=...)")
+    model = codec.decode(facts["model"]) if model is None else model
+    prior = codec.decode_prior(facts["prior"]) if prior is None else prior
+    method = codec.decode(facts["method"])
+    with (folder / "draws.npz").open("rb") as file, np.load(file, allow_pickle=False) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    problem = Problem(model, prior, arrays["series"])
+    return {
+        "draws": {name: arrays[f"draws.{name}"] for name in facts["names"]},
+        "log_density": arrays["log_density"],
+        "cost": facts["cost"],
+        "status": facts["status"],
+        "lag": None if facts["lag"] is None else (facts["lag"][0], facts["lag"][1]),
+        "history": facts["history"],
+        "arrays": {name[7:]: value for name, value in arrays.items() if name.startswith("arrays.")},
+        "posterior": _posterior(folder, facts["past"], method, problem),
+        "problem": problem,
+        "method": method,
+        "seed": facts["seed"],
+    }
+
+
+def _posterior(folder: Path, past: Any, method: Any, problem: Problem) -> Posterior | None:
+    """The learned one where a kernel was saved, the exact one where the method has it."""
+    from safetensors.numpy import load_file
+
+    if past is None:
+        return method.posterior(problem) if hasattr(method, "posterior") else None
+    plan = method.plan(problem)
+    weights = load_file(folder / "kernel.safetensors")
+    skeleton = _skeleton(plan, Past(int(past[0]), tuple(past[1])), problem)
+    kernel = _fill(skeleton, [weights[key] for key in sorted(weights)])
+    return Posterior(problem.prior, SurrogateLikelihood.of(kernel, plan.observed(problem)))
+
+
+def _skeleton(plan: Plan, past: Past, problem: Problem) -> Kernel:
+    """A kernel of the right shapes."""
+    d_y, size = plan.observed(problem).shape[1], problem.prior.size
+    keys = jax.random.split(jax.random.key(0), plan.training.num_members)
+    members = eqx.filter_vmap(lambda k: plan.family.make(k, d_y, past, size))(keys)
+    y, z = jnp.zeros(d_y), jnp.zeros(size)
+    region = Region.unknown(d_y, past.lag, past.num_far(d_y))
+    return Kernel(members, Scaling(y, y, y, z, z, plan.transform), past, region, plan.gaps)
+
+
+def _fill(skeleton: Kernel, leaves: list[np.ndarray]) -> Kernel:
+    arrays, static = eqx.partition(skeleton, eqx.is_array)
+    places, tree = jax.tree.flatten(arrays)
+    if [x.shape for x in places] != [x.shape for x in leaves]:
+        raise ValueError("its weights do not fit its options")
+    filled = [jnp.asarray(new, dtype=old.dtype) for old, new in zip(places, leaves, strict=True)]
+    return eqx.combine(jax.tree.unflatten(tree, filled), static)
+
+
+def _or_none(encode: Any, value: Any) -> Any:
+    try:
+        return encode(value)
+    except codec.NotSavableError:
+        return None
