@@ -13,7 +13,7 @@ import pytest
 
 import tsnl
 from tsnl import MCMC, SNL, TSNL, Forecast, Training
-from tsnl.density import Kernel, Mixture, Scaling
+from tsnl.density import Kernel, Mixture, Region, Scaling
 from tsnl.density.base import Density
 from tsnl.forecast import draw_forecast
 from tsnl.futures import ParticleFuture, kernel_futures, simulator_futures
