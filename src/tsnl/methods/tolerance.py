@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float
 Kernel = Literal["uniform", "gaussian"]
 KERNELS = ("uniform", "gaussian")
 
-MAX_CENTRES = 200  # of the mixture: more cost time and change nothing
+MAX_CENTRES = 100  # of the mixture: more cost time and change little
 WIDTHS = (32.0, 16.0, 8.0, 4.0, 2.0, 1.0, 0.5)  # in standard deviations of the new generation
 NUM_FOLDS = 2
 ERRORS = 1.0

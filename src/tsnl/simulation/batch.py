@@ -15,6 +15,7 @@ from tsnl.models.base import StateSpaceModel, trajectory
 # Series simulated by one compiled call; a shorter batch is filled up. One size for all, because the
 # last bit of a float may depend on how a compiler vectorises a loop, and so on its length.
 CHUNK = 64
+IN_FLIGHT = 4  # chunks that may be computed side by side
 
 
 @dataclass(frozen=True)
@@ -68,13 +69,14 @@ def simulate(
     (n,) = next(iter(counts.values()))
     if n < 1 or length < 1:
         raise ValueError(f"{n} simulations of length {length}: both must be at least 1.")
-    parts = []
+    parts: list[Any] = []
     for start in range(0, n, CHUNK):
         rows = np.minimum(start + np.arange(CHUNK), n - 1)
         part = {name: value[rows] for name, value in arrays.items()}
-        series = _chunk(key, model, part, first + rows, length, inputs)
-        parts.append(np.asarray(series)[: n - start])
-    return Simulations(arrays, np.concatenate(parts), n * length)
+        parts.append(_chunk(key, model, part, first + rows, length, inputs))
+        if len(parts) > IN_FLIGHT:  # several chunks run side by side, few enough to bound the memory
+            parts[-IN_FLIGHT - 1] = np.asarray(parts[-IN_FLIGHT - 1])
+    return Simulations(arrays, np.concatenate(parts)[:n], n * length)
 
 
 @eqx.filter_jit
