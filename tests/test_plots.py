@@ -9,6 +9,7 @@ import pytest
 from tsnl import Prior
 from tsnl.plots import (
     acf_figure,
+    cost_figure,
     ecdf_figure,
     learning_figure,
     marginal_figure,
@@ -188,3 +189,15 @@ def test_marginal_figure_draws_references_of_both_kinds(tmp_path):
     labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
     assert sorted(labels) == ["posterior", "reference", "truth"]
     figure.savefig(tmp_path / "marginals.png")
+
+
+def test_error_against_cost():
+    cost = np.array([1e3, 1e3, 1e4, 1e4])
+    runs = {"T-SNL": (cost, np.array([0.2, 0.3, 0.1, 0.05])), "SNL": (10 * cost, np.full(4, 0.4))}
+    figure = cost_figure(runs, error="total variation", floor=0.02)
+    (axes,) = figure.axes
+    medians = axes.lines[0].get_xydata()
+    np.testing.assert_allclose(medians, [[1e3, 0.25], [1e4, 0.075]])
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert labels == ["T-SNL", "SNL", "exact draws"]
+    assert axes.get_xscale() == axes.get_yscale() == "log"

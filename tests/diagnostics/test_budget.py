@@ -68,3 +68,6 @@ def test_sampler():
     copies = np.repeat(good[:, :20], 15, axis=1)
     assert check_sampler(rng.permuted(copies, axis=1)[..., :1]).figures["effective"] <= 80
     assert check_sampler(good[:, :50]).verdict == "look"
+    assert check_sampler(good, 1).verdict == "look"
+    assert check_sampler(good, good.size).verdict == "fail"
+    assert "diverged" in check_sampler(good, 1).sentence

@@ -45,7 +45,7 @@ def check(
         chosen = {**SUMMARIES, **(summaries or {})}
         verdicts.append(check_replicates(result.problem.series, series, chosen))
         cost = num_replicates * result.problem.length
-    verdicts.append(check_sampler(draws))
+    verdicts.append(check_sampler(draws, result.history[-1].get("divergences", 0)))
     return Report(verdicts, cost)
 
 

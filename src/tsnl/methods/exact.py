@@ -48,6 +48,7 @@ class ExactMCMC:
             "effective": draws.effective,
             "acceptance": draws.acceptance,
             "restarted_chains": draws.num_restarted,
+            "divergences": draws.num_divergent,
             "seconds": perf_counter() - begin,
         }
         num_chains, num_draws = draws.log_density.shape

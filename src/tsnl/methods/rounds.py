@@ -169,6 +169,7 @@ def record(
         "effective": new.effective,
         "acceptance": new.acceptance,
         "restarted_chains": new.num_restarted,
+        "divergences": new.num_divergent,
         "shift": float("nan") if old is None else shift(old.z, new.z),
         "seconds": dict(zip(PHASES, np.diff(clock).tolist(), strict=True)),
     }

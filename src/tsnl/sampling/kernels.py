@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.linalg import solve_triangular
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Bool, Float, Key
 
 LogDensity = Callable[[Float[Array, " size"]], Float[Array, ""]]
 
@@ -25,11 +25,18 @@ class Tuning(NamedTuple):
 
 
 class State(NamedTuple):
-    """Where the chains are, the log-densities there, and how likely the last step was accepted."""
+    """Where the chains are, and how they came there.
+
+    Attributes:
+        z, log_density: the positions and the log-densities there.
+        acceptance: how likely the last step was accepted.
+        divergent: whether its trajectory diverged.
+    """
 
     z: Float[Array | np.ndarray, "chain size"]
     log_density: Float[Array | np.ndarray, " chain"]
     acceptance: Float[Array | np.ndarray, " chain"]
+    divergent: Bool[Array | np.ndarray, " chain"]
 
 
 def evaluate(
@@ -52,6 +59,7 @@ def random_walk(key: Key[Array, ""], states: State, log_density: LogDensity, tun
         jnp.where(accept[:, None], z, states.z),
         jnp.where(accept, value, states.log_density),
         probability,
+        jnp.zeros(len(z), bool),
     )
 
 
@@ -75,7 +83,7 @@ def elliptical_slice(
         return kernel.step(key, kernel.init(z))[0].position
 
     z = jax.vmap(step)(jax.random.split(key, len(states.z)), jnp.asarray(states.z))
-    return State(z, evaluate(log_density, z), jnp.ones(len(z)))
+    return State(z, evaluate(log_density, z), jnp.ones(len(z)), jnp.zeros(len(z), bool))
 
 
 def nuts(key: Key[Array, ""], states: State, log_density: LogDensity, tuning: Tuning) -> State:
@@ -90,9 +98,9 @@ def nuts(key: Key[Array, ""], states: State, log_density: LogDensity, tuning: Tu
         max_num_doublings=7,
     )
 
-    def step(key: Key[Array, ""], z: Array) -> tuple[Array, Array, Array]:
+    def step(key: Key[Array, ""], z: Array) -> tuple[Array, Array, Array, Array]:
         new, info = kernel.step(key, kernel.init(z))
-        return new.position, new.logdensity, info.acceptance_rate
+        return new.position, new.logdensity, info.acceptance_rate, info.is_divergent
 
     return State(*jax.vmap(step)(jax.random.split(key, len(states.z)), jnp.asarray(states.z)))
 

@@ -58,6 +58,7 @@ class Draws:
         r_hat: largest split R-hat of all coordinates.
         effective: smallest effective sample size of all coordinates.
         acceptance: mean acceptance probability.
+        num_divergent: steps of NUTS whose trajectory diverged; none for other kernels.
         num_restarted: chains found stuck in a far tail after warm-up and started again.
         healthy: whether R-hat and effective size reached what was asked for.
     """
@@ -67,6 +68,7 @@ class Draws:
     r_hat: float
     effective: float
     acceptance: float
+    num_divergent: int
     num_restarted: int
     healthy: bool
 
@@ -109,6 +111,7 @@ def sample(
         r_hat=float(r_hat),
         effective=float(effective),
         acceptance=float(np.mean([part.acceptance.mean() for part in kept])),
+        num_divergent=int(_joined([part.divergent for part in kept])[:, :wanted].sum()),
         num_restarted=num_restarted,
         healthy=healthy,
     )
@@ -129,7 +132,8 @@ def _start(log_density: Any, points: Float[np.ndarray, "n size"], num_chains: in
         [np.asarray(_evaluate(log_density, points[part])) for part in padded.reshape(-1, num_chains)]
     )[: len(points)]
     best = np.resize(np.argsort(-values, kind="stable")[:num_chains], num_chains)
-    return State(points[best], values[best], np.ones_like(values[best]))
+    nothing = np.zeros(num_chains, bool)
+    return State(points[best], values[best], np.ones_like(values[best]), nothing)
 
 
 def _warm_up(
