@@ -74,6 +74,13 @@ def test_a_budget_for_nothing(method):
         budget(method, 5)
 
 
+def test_missing_entries_are_not_for_it():
+    gappy = SERIES.copy()
+    gappy[2] = np.nan
+    with pytest.raises(ValueError, match="1 missing entries, which SNL cannot use yet"):
+        tsnl.infer(MODEL, PRIOR, gappy, SNL(), seed=0)
+
+
 @pytest.mark.slow
 def test_many_simulations_come_close_to_the_exact_posterior():
     problem = LINEAR.observe(0)

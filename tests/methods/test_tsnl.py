@@ -158,7 +158,6 @@ def test_data_far_outside_the_prior_warn():
     [
         (SERIES[:2], PRIOR, r"2 rows and the lag is 2.*Choose a lag below 2"),
         (np.ones(20), PRIOR, "Column 0 of the series is constant at 1.0"),
-        (np.where(np.arange(20) == 3, np.nan, SERIES[:, 0]), PRIOR, "1 missing entries"),
         (np.repeat(SERIES, 2, axis=1), PRIOR, r"2 column\(s\), the model observes 1"),
         (SERIES, tsnl.Prior(S=dist.Normal(0.0, 1.0)), r"no parameter \['S'\]"),
         (np.where(np.arange(20) == 3, np.inf, SERIES[:, 0]), PRIOR, "infinite at row 3"),
