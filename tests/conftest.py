@@ -18,7 +18,9 @@ MODULES = [
 ]
 jaxtyping.install_import_hook(MODULES, "beartype.beartype")
 
-# Most of the time of the tests is compilation: keep what was compiled for the next run.
+# Most of the time of the tests is compilation: do without what makes programs fast, and keep what was
+# compiled for the next run.
+jax.config.update("jax_disable_most_optimizations", True)
 jax.config.update("jax_compilation_cache_dir", str(SOURCE.parent / ".pytest_cache" / "jax"))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 
