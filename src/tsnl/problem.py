@@ -1,27 +1,43 @@
-"""The question: a simulator, a prior and an observed series that fit together."""
+"""The question: a simulator, a prior and observed series that fit together."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Array, Float, Key
 
 from tsnl.models.base import StateSpaceModel, observation_shape
 from tsnl.prior import Prior
-from tsnl.series import as_series
+from tsnl.series import as_inputs, as_panel, as_series
+from tsnl.simulation import Simulations, simulate
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A simulator, a prior over some of its parameters, and an observed series, NaN where missing."""
+    """A simulator, a prior over some of its parameters, and what was observed.
+
+    Attributes:
+        model: the simulator.
+        prior: over some of its parameters.
+        panel: the observed series, independent given theta, NaN where missing; most often one.
+        inputs: the known inputs of each, None where there are none.
+    """
 
     model: StateSpaceModel
     prior: Prior
-    series: Float[np.ndarray, "T d_y"]
+    panel: tuple[Float[np.ndarray, "_ d_y"], ...]
+    inputs: tuple[Float[np.ndarray, "_ d_u"], ...] | None = None
 
     @staticmethod
-    def of(model: Any, prior: Any, series: Any) -> "Problem":
-        """Check that the three fit together.
+    def of(model: Any, prior: Any, series: Any, inputs: Any = None) -> "Problem":
+        """Check that everything fits together.
+
+        Args:
+            model: a `tsnl.StateSpaceModel`.
+            prior: a `tsnl.Prior`.
+            series: (T,) or (T, d_y), or a list of such series.
+            inputs: known inputs (T,) or (T, d_u), or a list of them, one for each series.
 
         Raises:
             TypeError, ValueError: what does not fit, and the remedy.
@@ -36,18 +52,74 @@ class Problem:
                 f"prior is a {type(prior).__name__}, expected tsnl.Prior(name=distribution, ...)."
             )
         prior.check_known(model.parameters)
-        shape = observation_shape(model)
-        checked = as_series(series, num_columns=shape[0] if shape else 1)
-        low, high = np.fmin.reduce(checked), np.fmax.reduce(checked)  # NaN left out
-        if (low == high).any():
-            column = int(np.argmax(low == high))
+        given = as_panel(series)
+        known = None if inputs is None else as_inputs(inputs, [len(one) for one in given])
+        shape = observation_shape(model, None if known is None else known[0])
+        num_columns = shape[0] if shape else 1
+        panel = tuple(as_series(one, num_columns=num_columns) for one in given)
+        for one in panel:
+            _check_varies(one)
+        return Problem(model, prior, panel, known)
+
+    @property
+    def series(self) -> Float[np.ndarray, "T d_y"]:
+        """The one observed series.
+
+        Raises:
+            ValueError: there are several.
+        """
+        if len(self.panel) > 1:
             raise ValueError(
-                f"Column {column} of the series is constant at {low[column]}: a dynamic model "
-                f"has nothing to explain in it. Check the data."
+                f"There are {len(self.panel)} observed series, and this works on one: choose it with "
+                f"result.one(i)."
             )
-        return Problem(model, prior, checked)
+        return self.panel[0]
 
     @property
     def length(self) -> int:
-        """Number of observed rows T."""
-        return len(self.series)
+        """Number of rows T of the longest observed series, and so of every simulated one."""
+        return max(len(one) for one in self.panel)
+
+    @property
+    def d_y(self) -> int:
+        """Columns of a series."""
+        return self.panel[0].shape[1]
+
+    def one(self, index: int) -> "Problem":
+        """The question that one of the series poses."""
+        inputs = None if self.inputs is None else (self.inputs[index],)
+        return replace(self, panel=(self.panel[index],), inputs=inputs)
+
+    def inputs_of(self, number: int) -> Float[np.ndarray, "T d_u"] | None:
+        """The inputs that simulation `number` runs under: those of the observed series, in turn.
+
+        The last row is repeated where its series is shorter than the longest.
+        """
+        if self.inputs is None:
+            return None
+        rows = self.inputs[number % len(self.inputs)]
+        return np.pad(rows, ((0, self.length - len(rows)), (0, 0)), mode="edge")
+
+    def simulate(self, key: Key[Array, ""], theta: dict[str, np.ndarray], first: int = 0) -> Simulations:
+        """One series for each row of theta; the only way from a method to the simulator.
+
+        Args:
+            key: the key of all simulations of a run.
+            theta: name to array (n, *event).
+            first: number of the first of them in the run.
+        """
+        run = partial(simulate, key, self.model, theta, self.length, first=first)
+        if self.inputs is None:
+            return run()
+        n = len(next(iter(theta.values())))
+        return run(inputs=np.stack([self.inputs_of(first + i) for i in range(n)]))
+
+
+def _check_varies(series: Float[np.ndarray, "T d_y"]) -> None:
+    low, high = np.fmin.reduce(series), np.fmax.reduce(series)  # NaN left out
+    if len(series) > 1 and (low == high).any():
+        column = int(np.argmax(low == high))
+        raise ValueError(
+            f"Column {column} of the series is constant at {low[column]}: a dynamic model "
+            f"has nothing to explain in it. Check the data."
+        )

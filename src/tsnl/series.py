@@ -49,3 +49,53 @@ def as_series(
             f"array of shape (T, {num_columns})."
         )
     return series
+
+
+def as_panel(values: Any) -> list[Float[np.ndarray, "_ d_y"]]:
+    """One series, or a list or tuple of series, as a list of them.
+
+    Raises:
+        ValueError: the list is empty, a series has an error, or they differ in d_y.
+    """
+    several = isinstance(values, list | tuple) and any(np.ndim(one) > 0 for one in values)
+    if not several:
+        return [as_series(values)]
+    panel = [as_series(one) for one in values]
+    widths = sorted({one.shape[1] for one in panel})
+    if len(widths) > 1:
+        raise ValueError(f"The series have {widths} columns: expected the same number in each.")
+    return panel
+
+
+def as_inputs(values: Any, lengths: list[int]) -> tuple[Float[np.ndarray, "_ d_u"], ...]:
+    """Known inputs, one array for each series, with a row for each of its rows.
+
+    Raises:
+        ValueError: not numeric, not finite, or rows or columns that do not fit.
+    """
+    if len(lengths) > 1 and len(values) != len(lengths):
+        raise ValueError(
+            f"inputs has {len(values)} arrays for {len(lengths)} series: give one for each."
+        )
+    found = []
+    for one, length in zip([values] if len(lengths) == 1 else values, lengths, strict=True):
+        try:
+            rows = np.array(one, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"inputs are not numeric ({error}): give an array (T,) or (T, d_u)."
+            ) from error
+        rows = rows[:, None] if rows.ndim == 1 else rows
+        if rows.ndim != 2 or rows.shape[0] != length or rows.shape[1] == 0:
+            raise ValueError(
+                f"inputs has shape {np.shape(one)}, expected {length} rows: one for each of y."
+            )
+        if not np.isfinite(rows).all():
+            row, column = np.argwhere(~np.isfinite(rows))[0].tolist()
+            raise ValueError(
+                f"inputs is {rows[row, column]} at row {row}, column {column}: inputs must be known."
+            )
+        found.append(rows)
+    if len({rows.shape[1] for rows in found}) > 1:
+        raise ValueError("inputs differ in their number of columns: expected the same in each.")
+    return tuple(found)

@@ -28,7 +28,9 @@ def write(folder: Path, result: Any) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     arrays: dict[str, Any] = {f"draws.{name}": value for name, value in result.draws.items()}
     arrays |= {f"arrays.{name}": value for name, value in result.arrays.items()}
-    arrays |= {"log_density": result.log_density, "series": result.problem.series}
+    arrays |= {"log_density": result.log_density}
+    arrays |= {f"series.{i}": one for i, one in enumerate(result.problem.panel)}
+    arrays |= {f"inputs.{i}": one for i, one in enumerate(result.problem.inputs or ())}
     np.savez_compressed(folder / "draws.npz", **arrays)
     kernel = None if result.posterior is None else result.posterior.kernel
     if kernel is not None:
@@ -75,7 +77,7 @@ def _fields(folder: Path, facts: dict[str, Any], model: Any, prior: Prior | None
     method = codec.decode(facts["method"])
     with (folder / "draws.npz").open("rb") as file, np.load(file, allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
-    problem = Problem(model, prior, arrays["series"])
+    problem = Problem(model, prior, _numbered(arrays, "series"), _numbered(arrays, "inputs") or None)
     return {
         "draws": {name: arrays[f"draws.{name}"] for name in facts["names"]},
         "log_density": arrays["log_density"],
@@ -89,6 +91,12 @@ def _fields(folder: Path, facts: dict[str, Any], model: Any, prior: Prior | None
         "method": method,
         "seed": facts["seed"],
     }
+
+
+def _numbered(arrays: dict[str, np.ndarray], name: str) -> tuple[np.ndarray, ...]:
+    """All arrays `name.0`, `name.1`, ..., in their order."""
+    count = sum(key.startswith(f"{name}.") for key in arrays)
+    return tuple(arrays[f"{name}.{i}"] for i in range(count))
 
 
 def _posterior(folder: Path, past: Any, method: Any, problem: Problem) -> Posterior | None:

@@ -208,7 +208,7 @@ def test_missing_rows():
     partly = model.simulate(seed=0, length=20).copy()
     partly[7, 1] = np.nan
     with pytest.raises(ValueError, match=r"Row 7 of the series is missing only in part.*whole row NaN"):
-        QUICK.run(jax.random.key(0), Problem(model, PRIOR, partly), Silent())
+        QUICK.run(jax.random.key(0), Problem(model, PRIOR, (partly,)), Silent())
 
 
 @pytest.mark.slow

@@ -7,7 +7,6 @@ from jaxtyping import Array, Float, Key
 
 from tsnl.diagnostics.verdict import LOOK_P, Verdict, by_p_value, spoken
 from tsnl.problem import Problem
-from tsnl.simulation import simulate
 
 Summary = Callable[[Float[np.ndarray, " T"]], float]
 
@@ -34,7 +33,7 @@ def replicate(
 ) -> Float[np.ndarray, "n T d_y"]:
     """One series simulated at each of some posterior draws; it costs n T calls of the dynamics."""
     theta = problem.prior.constrain_all(z)
-    return simulate(key, problem.model, theta, problem.length).series
+    return problem.simulate(key, theta).series
 
 
 def summarise(

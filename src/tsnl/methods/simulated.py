@@ -11,7 +11,6 @@ from jaxtyping import Array, Bool, Float, Key
 from tsnl.problem import Problem
 from tsnl.sampling import Draws
 from tsnl.sampling.spread import spread
-from tsnl.simulation import simulate
 
 Strategy = Literal["all", "last", "best"]
 CANDIDATES = 50  # prior draws for each one that is simulated: the even cover is picked from them
@@ -32,7 +31,7 @@ class Simulated:
     def none(problem: Problem, capacity: int) -> "Simulated":
         """Empty arrays: fixed shapes, so that what uses them is compiled once."""
         z = np.zeros((capacity, problem.prior.size))
-        series = np.full((capacity, *problem.series.shape), np.nan)
+        series = np.full((capacity, problem.length, problem.d_y), np.nan)
         return Simulated(z, series, np.full(capacity, -1))
 
     def add(self, z: np.ndarray, series: np.ndarray, cost: int, round_: int) -> None:
@@ -94,7 +93,7 @@ def add_simulations(
 ) -> None:
     """Simulate at z and keep what came of it."""
     theta = problem.prior.constrain_all(z)
-    batch = simulate(key, problem.model, theta, problem.length, first=simulated.count)
+    batch = problem.simulate(key, theta, simulated.count)
     simulated.add(z, batch.series, batch.cost, round_)
 
 

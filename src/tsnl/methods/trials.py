@@ -13,7 +13,6 @@ from jaxtyping import Array, Float, Key
 from tsnl.methods.distance import Distance, Measure
 from tsnl.prior import Prior
 from tsnl.problem import Problem
-from tsnl.simulation import simulate
 from tsnl.simulation.batch import CHUNK
 
 BLOCK = 16 * CHUNK  # rows that a compiled call on the prior handles at once; one size, compiled once
@@ -106,9 +105,7 @@ class Trials:
 
     def _simulate(self, z: Float[np.ndarray, "n size"]) -> Float[np.ndarray, "n T d_y"]:
         theta = _by_block(lambda part: _constrain(self.problem.prior, part), z)
-        batch = simulate(
-            self.key_simulate, self.problem.model, theta, self.problem.length, first=self.count
-        )
+        batch = self.problem.simulate(self.key_simulate, theta, self.count)
         self.count += len(z)
         return batch.series
 

@@ -57,7 +57,7 @@ def simulate(
         model: the laws.
         theta: name to array (n, *event), the parameters that replace the model's own.
         length: T.
-        inputs: known inputs, common to all series.
+        inputs: known inputs (T,) or (T, d_u) common to all series, or (n, T, d_u), of each its own.
         first: number of the first simulation of this batch.
     """
     if not theta:
@@ -69,11 +69,15 @@ def simulate(
     (n,) = next(iter(counts.values()))
     if n < 1 or length < 1:
         raise ValueError(f"{n} simulations of length {length}: both must be at least 1.")
+    rows_u = None if inputs is None else np.asarray(inputs)
+    if rows_u is not None and rows_u.ndim < 3:
+        rows_u = np.broadcast_to(rows_u, (n, *rows_u.shape))
     parts: list[Any] = []
     for start in range(0, n, CHUNK):
         rows = np.minimum(start + np.arange(CHUNK), n - 1)
         part = {name: value[rows] for name, value in arrays.items()}
-        parts.append(_chunk(key, model, part, first + rows, length, inputs))
+        u = None if rows_u is None else jnp.asarray(rows_u[rows], dtype=float)
+        parts.append(_chunk(key, model, part, first + rows, length, u))
         if len(parts) > IN_FLIGHT:  # several chunks run side by side, few enough to bound the memory
             parts[-IN_FLIGHT - 1] = np.asarray(parts[-IN_FLIGHT - 1])
     return Simulations(arrays, np.concatenate(parts)[:n], n * length)
@@ -86,9 +90,9 @@ def _chunk(
     theta: dict[str, Array],
     index: Int[Array, " n"],
     length: int,
-    inputs: Any,
+    inputs: Float[Array, "n T ..."] | None,
 ) -> Float[Array, "n T d_y"]:
-    def one(i: Array, row: dict[str, Array]) -> Array:
-        return trajectory(jax.random.fold_in(key, i), model, row, length, inputs)[1]
+    def one(i: Array, row: dict[str, Array], u: Any) -> Array:
+        return trajectory(jax.random.fold_in(key, i), model, row, length, u)[1]
 
-    return jax.vmap(one)(index, jax.tree.map(jnp.asarray, theta))
+    return jax.vmap(one)(index, jax.tree.map(jnp.asarray, theta), inputs)
