@@ -90,13 +90,12 @@ class Problem:
         inputs = None if self.inputs is None else (self.inputs[index],)
         return replace(self, panel=(self.panel[index],), inputs=inputs)
 
-    def inputs_of(self, number: int) -> Float[np.ndarray, "T d_u"] | None:
+    def inputs_of(self, number: int) -> Float[np.ndarray, "T d_u"]:
         """The inputs that simulation `number` runs under: those of the observed series, in turn.
 
         The last row is repeated where its series is shorter than the longest.
         """
-        if self.inputs is None:
-            return None
+        assert self.inputs is not None
         rows = self.inputs[number % len(self.inputs)]
         return np.pad(rows, ((0, self.length - len(rows)), (0, 0)), mode="edge")
 
