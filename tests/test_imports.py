@@ -36,6 +36,8 @@ ROOMS = [
     "metrics",
     "plots",
     "states",
+    "track",
+    "refining",
     "futures",
     "forecast",
     "result",

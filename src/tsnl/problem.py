@@ -90,14 +90,20 @@ class Problem:
         inputs = None if self.inputs is None else (self.inputs[index],)
         return replace(self, panel=(self.panel[index],), inputs=inputs)
 
-    def inputs_of(self, number: int) -> Float[np.ndarray, "T d_u"]:
-        """The inputs that simulation `number` runs under: those of the observed series, in turn.
+    @property
+    def d_u(self) -> int:
+        """Columns of the inputs, 0 where there are none."""
+        return 0 if self.inputs is None else self.inputs[0].shape[1]
 
-        The last row is repeated where its series is shorter than the longest.
+    def all_inputs(self, first: int, n: int) -> Float[np.ndarray, "n T d_u"]:
+        """The inputs that n simulations run under: those of the observed series, in turn.
+
+        The last row is repeated where a series is shorter than the longest.
         """
-        assert self.inputs is not None
-        rows = self.inputs[number % len(self.inputs)]
-        return np.pad(rows, ((0, self.length - len(rows)), (0, 0)), mode="edge")
+        if self.inputs is None:
+            return np.zeros((n, self.length, 0))
+        padded = [np.pad(one, ((0, self.length - len(one)), (0, 0)), mode="edge") for one in self.inputs]
+        return np.stack(padded)[(first + np.arange(n)) % len(padded)]
 
     def simulate(self, key: Key[Array, ""], theta: dict[str, np.ndarray], first: int = 0) -> Simulations:
         """One series for each row of theta; the only way from a method to the simulator.
@@ -111,7 +117,7 @@ class Problem:
         if self.inputs is None:
             return run()
         n = len(next(iter(theta.values())))
-        return run(inputs=np.stack([self.inputs_of(first + i) for i in range(n)]))
+        return run(inputs=self.all_inputs(first, n))
 
 
 def _check_varies(series: Float[np.ndarray, "T d_y"]) -> None:

@@ -11,7 +11,6 @@ import numpy as np
 
 from tsnl import codec
 from tsnl.density import Kernel, Region, Scaling
-from tsnl.likelihood.surrogate import SurrogateLikelihood
 from tsnl.methods.learning import Plan
 from tsnl.posterior import Posterior
 from tsnl.prior import Prior
@@ -107,19 +106,19 @@ def _posterior(folder: Path, past: Any, method: Any, problem: Problem) -> Poster
         return method.posterior(problem) if hasattr(method, "posterior") else None
     plan = method.plan(problem)
     weights = load_file(folder / "kernel.safetensors")
-    skeleton = _skeleton(plan, Past(int(past[0]), tuple(past[1])), problem)
+    skeleton = _skeleton(plan, Past(int(past[0]), tuple(past[1]), plan.d_u(problem)), problem)
     kernel = _fill(skeleton, [weights[key] for key in sorted(weights)])
-    return Posterior(problem.prior, SurrogateLikelihood.of(kernel, plan.observed(problem)))
+    return Posterior(problem.prior, plan.likelihood(kernel, problem))
 
 
 def _skeleton(plan: Plan, past: Past, problem: Problem) -> Kernel:
     """A kernel of the right shapes."""
-    d_y, size = plan.observed(problem).shape[1], problem.prior.size
+    d_y, size = plan.rows(problem.panel[0][None]).shape[2], problem.prior.size
     keys = jax.random.split(jax.random.key(0), plan.training.num_members)
     members = eqx.filter_vmap(lambda k: plan.family.make(k, d_y, past, size))(keys)
-    y, z = jnp.zeros(d_y), jnp.zeros(size)
-    region = Region.unknown(d_y, past.lag, past.num_far(d_y))
-    return Kernel(members, Scaling(y, y, y, z, z, plan.transform), past, region, plan.gaps)
+    y, z, u = jnp.zeros(d_y), jnp.zeros(size), jnp.zeros(past.d_u)
+    scaling = Scaling(y, y, y, z, z, plan.transform, u, u)
+    return Kernel(members, scaling, past, Region.unknown(d_y, past), plan.gaps)
 
 
 def _fill(skeleton: Kernel, leaves: list[np.ndarray]) -> Kernel:

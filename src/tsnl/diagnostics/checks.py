@@ -76,7 +76,7 @@ def _kernel_checks(key: Any, result: Any, draws: np.ndarray, refit: bool) -> lis
     if _has_steps(result):
         found.append(check_surprise(one_step_of(result), result.lag[0], rng))
         if "simulated.z" in result.arrays:
-            simulated = Simulated.of_arrays(result.arrays)
+            simulated = Simulated.of_arrays(result.arrays, result.problem)
             kernel = result.posterior.kernel
             found.append(check_windows(kernel, result.problem.series, simulated, z, rng))
             if refit and result.lag[0] + 1 < result.problem.length:

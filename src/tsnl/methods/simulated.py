@@ -9,7 +9,6 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Key
 
 from tsnl.problem import Problem
-from tsnl.sampling import Draws
 from tsnl.sampling.spread import spread
 
 Strategy = Literal["all", "last", "best"]
@@ -23,6 +22,7 @@ class Simulated:
 
     z: Float[np.ndarray, "capacity size"]
     series: Float[np.ndarray, "capacity T d_y"]
+    inputs: Float[np.ndarray, "capacity T d_u"]
     round_: np.ndarray
     count: int = 0
     cost: int = 0
@@ -32,7 +32,7 @@ class Simulated:
         """Empty arrays: fixed shapes, so that what uses them is compiled once."""
         z = np.zeros((capacity, problem.prior.size))
         series = np.full((capacity, problem.length, problem.d_y), np.nan)
-        return Simulated(z, series, np.full(capacity, -1))
+        return Simulated(z, series, problem.all_inputs(0, capacity), np.full(capacity, -1))
 
     def add(self, z: np.ndarray, series: np.ndarray, cost: int, round_: int) -> None:
         """Append a batch; a series is cut at its first value that is not finite."""
@@ -53,12 +53,22 @@ class Simulated:
         }
 
     @staticmethod
-    def of_arrays(arrays: Mapping[str, np.ndarray]) -> "Simulated":
+    def of_arrays(arrays: Mapping[str, np.ndarray], problem: Problem) -> "Simulated":
         """The simulations that a result kept."""
         z, series, round_ = (arrays[f"simulated.{name}"] for name in ("z", "series", "round"))
-        return Simulated(
-            z.astype(float), series.astype(float), round_, len(z), z.shape[0] * series.shape[1]
-        )
+        n, length = series.shape[:2]
+        inputs = problem.all_inputs(0, n)
+        return Simulated(z.astype(float), series.astype(float), inputs, round_, n, n * length)
+
+    def grown(self, problem: Problem, capacity: int) -> "Simulated":
+        """The same simulations in arrays for another problem, cut or filled with NaN to its length."""
+        made = Simulated.none(problem, capacity)
+        rows = min(problem.length, self.series.shape[1])
+        made.z[: self.count], made.round_[: self.count] = self.z[: self.count], self.round_[: self.count]
+        made.series[: self.count, :rows] = self.series[: self.count, :rows]
+        made.inputs[: self.count, :rows] = self.inputs[: self.count, :rows]
+        made.count, made.cost = self.count, self.cost
+        return made
 
     @property
     def num_failed(self) -> int:
@@ -70,7 +80,7 @@ def propose(
     key: Key[Array, ""],
     rng: np.random.Generator,
     problem: Problem,
-    draws: Draws | None,
+    draws: Float[np.ndarray, "chain draw size"] | None,
     n: int,
     widen: float,
 ) -> Float[np.ndarray, "n size"]:
@@ -82,7 +92,7 @@ def propose(
     cloud = problem.prior.sample_unconstrained(key, CANDIDATES * n)
     if draws is not None:
         limit = cloud.std(axis=0)
-        cloud = draws.z.reshape(-1, draws.z.shape[-1])
+        cloud = draws.reshape(-1, draws.shape[-1])
         stretch = np.clip(limit / (cloud.std(axis=0) + 1e-12), 1.0, widen)
         cloud = cloud.mean(axis=0) + stretch * (cloud - cloud.mean(axis=0))
     return spread(rng, cloud, n)
@@ -98,17 +108,14 @@ def add_simulations(
 
 
 def choose(
-    strategy: Strategy, simulated: Simulated, observed: np.ndarray, count: int
+    strategy: Strategy, simulated: Simulated, problem: Problem, count: int
 ) -> Bool[np.ndarray, " capacity"]:
-    """Which series to learn from: all, the last round's, or the `count` closest to the observed one."""
+    """Which series to learn from: all, the last round's, or the `count` closest to an observed one."""
     there = np.isfinite(simulated.series[:, 0, 0])
     if strategy == "last":
         return there & (simulated.round_ == simulated.round_.max())
     if strategy == "best":
-        seen = np.isfinite(observed)
-        square = np.where(seen, (simulated.series - np.where(seen, observed, 0.0)) ** 2, 0.0)
-        distance = np.sqrt(square.sum(axis=(1, 2)))
-        distance = np.where(np.isnan(distance), np.inf, distance)
+        distance = np.min([_distance(simulated.series, one) for one in problem.panel], axis=0)
         order = np.argsort(np.where(there, distance, np.inf), kind="stable")
         best = np.zeros_like(there)
         best[order[:count]] = True
@@ -116,8 +123,18 @@ def choose(
     return there
 
 
-def warn_if_far(observed: np.ndarray, series: np.ndarray) -> None:
-    """Warn where much of the observed series lies beyond everything that the prior produced."""
+def _distance(
+    series: Float[np.ndarray, "N T d_y"], observed: Float[np.ndarray, "t d_y"]
+) -> Float[np.ndarray, " N"]:
+    """Root mean square over what was observed; infinity of a series that failed."""
+    seen = np.isfinite(observed)
+    square = (series[:, : len(observed)] - np.where(seen, observed, 0.0)) ** 2
+    distance = np.sqrt(np.where(seen, square, 0.0).sum(axis=(1, 2)) / seen.sum())
+    return np.where(np.isnan(distance), np.inf, distance)
+
+
+def warn_if_far(observed: Float[np.ndarray, "rows d_y"], series: Float[np.ndarray, "N T d_y"]) -> None:
+    """Warn where many of the observed rows lie beyond everything that the prior produced."""
     low, high = np.nanmin(series, axis=(0, 1)), np.nanmax(series, axis=(0, 1))
     outside = float(((observed < low) | (observed > high)).any(axis=1).mean())
     if outside > OUTSIDE:
