@@ -39,7 +39,7 @@ ROOMS = [
     "futures",
     "forecast",
     "result",
-    "infer",
+    "inference",
     "calibration",
     "experiments",
 ]

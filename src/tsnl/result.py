@@ -75,6 +75,18 @@ class Result:
         values = np.asarray(self.problem.prior.coordinates(self.draws))
         return {label: values[..., i] for i, label in enumerate(self.problem.prior.labels)}
 
+    @property
+    def failures(self) -> list[dict[str, Any]]:
+        """The simulations that failed: `number`, `theta` and `reason` of each, at most 10,000."""
+        if "failed.number" not in self.arrays:
+            return []
+        theta = self.problem.prior.constrain_all(self.arrays["failed.z"])
+        rows = zip(self.arrays["failed.number"], self.arrays["failed.reason"], strict=True)
+        return [
+            {"number": int(number), "theta": {k: v[i] for k, v in theta.items()}, "reason": str(reason)}
+            for i, (number, reason) in enumerate(rows)
+        ]
+
     def states(
         self, kind: Kind = "smooth", *, seed: int, num_draws: int = 200, num_particles: int = 1000
     ) -> States:

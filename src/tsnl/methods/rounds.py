@@ -13,11 +13,19 @@ from tsnl.lag import LagChoice
 from tsnl.likelihood.surrogate import SurrogateLikelihood
 from tsnl.methods.learning import Plan, decide_lag, learn
 from tsnl.methods.outcome import Outcome
-from tsnl.methods.simulated import Simulated, add_simulations, choose, propose, warn_if_far
+from tsnl.methods.simulated import (
+    Simulated,
+    add_simulations,
+    add_table,
+    choose,
+    propose,
+    warn_if_far,
+)
 from tsnl.posterior import Posterior, sample_posterior
 from tsnl.problem import Problem
 from tsnl.progress import Progress
 from tsnl.sampling import MCMC, Draws
+from tsnl.simulation import Table
 from tsnl.training import Fit
 from tsnl.windows import Past
 
@@ -28,9 +36,13 @@ PHASES = ("simulate", "train", "sample")
 
 def run_rounds(key: Key[Array, ""], problem: Problem, plan: Plan, progress: Progress) -> Outcome:
     """Algorithm 1: propose, simulate, learn the kernel, sample, repeat."""
+    if isinstance(problem.model, Table):  # there is nothing to simulate in a second round
+        plan = replace(plan, rounds=1, simulations=len(problem.model), max_cost=None)
     run = _Run(key, problem, plan, progress)
     progress.start(plan.title, plan.rounds)
     status = f"finished: all {plan.rounds} rounds run"
+    if isinstance(problem.model, Table):
+        status = f"finished: one round on a table of {plan.simulations} simulations"
     for round_ in range(plan.rounds):
         count = plan.affordable(run.simulated.cost, problem.length)
         if count == 0:
@@ -81,8 +93,11 @@ class _Run:
         keys = jax.random.split(jax.random.fold_in(self.key, round_), 3)
         clock = [time.perf_counter()]
         self.tell(round_, 0)
-        z = propose(keys[0], self.rng, problem, self.draws, count, plan.widen)
-        add_simulations(self.key_simulate, problem, simulated, z, round_)
+        if isinstance(problem.model, Table):
+            add_table(problem, simulated, problem.model)
+        else:
+            z = propose(keys[0], self.rng, problem, self.draws, count, plan.widen)
+            add_simulations(self.key_simulate, problem, simulated, z, round_)
         if round_ == 0:
             self.look_at_first()
         clock.append(time.perf_counter())
@@ -112,9 +127,9 @@ class _Run:
 
     def posterior_of(self, kernel: Kernel) -> Posterior:
         """What a kernel says of the observed series."""
-        return Posterior(
-            self.problem.prior, SurrogateLikelihood.of(kernel, self.plan.observed(self.problem))
-        )
+        observed, completion = self.plan.observed(self.problem), self.simulated.completion()
+        likelihood = SurrogateLikelihood.of(kernel, observed, completion=completion)
+        return Posterior(self.problem.prior, likelihood)
 
     def effort(self, round_: int) -> tuple[float, MCMC]:
         """Share of the training, and the sampler: a kernel that is only proposed from may be rough.

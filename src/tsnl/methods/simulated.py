@@ -2,15 +2,19 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 from jaxtyping import Array, Bool, Float, Key
 
+from tsnl.likelihood.completion import Completion
+from tsnl.methods.failures import FailureLog
 from tsnl.problem import Problem
 from tsnl.sampling import Draws
 from tsnl.sampling.spread import spread
+from tsnl.simulation import Failure, Table
+from tsnl.simulation.chunk import Chunk, Task
 
 Strategy = Literal["all", "last", "best"]
 CANDIDATES = 50  # prior draws for each one that is simulated: the even cover is picked from them
@@ -26,6 +30,7 @@ class Simulated:
     round_: np.ndarray
     count: int = 0
     cost: int = 0
+    log: FailureLog = field(default_factory=FailureLog)
 
     @staticmethod
     def none(problem: Problem, capacity: int) -> "Simulated":
@@ -34,8 +39,16 @@ class Simulated:
         series = np.full((capacity, problem.length, problem.d_y), np.nan)
         return Simulated(z, series, np.full(capacity, -1))
 
-    def add(self, z: np.ndarray, series: np.ndarray, cost: int, round_: int) -> None:
+    def add(
+        self,
+        z: np.ndarray,
+        series: np.ndarray,
+        cost: int,
+        round_: int,
+        failures: tuple[Failure, ...] = (),
+    ) -> None:
         """Append a batch; a series is cut at its first value that is not finite."""
+        self.log.add(failures, z, self.count)
         alive = np.logical_and.accumulate(np.isfinite(series).all(axis=2), axis=1)
         part = slice(self.count, self.count + len(z))
         self.z[part], self.round_[part] = z, round_
@@ -50,6 +63,7 @@ class Simulated:
             "simulated.z": self.z[part].astype(np.float32),
             "simulated.series": self.series[part].astype(np.float32),
             "simulated.round": self.round_[part].astype(np.int32),
+            **self.log.arrays(),
         }
 
     @staticmethod
@@ -64,6 +78,10 @@ class Simulated:
     def num_failed(self) -> int:
         """Series that did not reach their end."""
         return int(np.isnan(self.series[: self.count, -1, 0]).sum())
+
+    def completion(self) -> Completion | None:
+        """The probability of not failing, learned from all simulations; None where none failed."""
+        return Completion.of(self.z[: self.count], ~np.isnan(self.series[: self.count, -1, 0]))
 
 
 def propose(
@@ -94,7 +112,14 @@ def add_simulations(
     """Simulate at z and keep what came of it."""
     theta = problem.prior.constrain_all(z)
     batch = problem.simulate(key, theta, simulated.count)
-    simulated.add(z, batch.series, batch.cost, round_)
+    simulated.add(z, batch.series, batch.cost, round_, batch.failures)
+
+
+def add_table(problem: Problem, simulated: Simulated, table: Table) -> None:
+    """Keep all of a table, at no cost."""
+    theta = {name: np.asarray(table.theta[name]) for name in problem.prior.names}
+    chunk = Chunk.of(Task(0, theta), table.series, ())
+    simulated.add(problem.prior.unconstrain_all(theta), chunk.series, 0, 0, chunk.failures)
 
 
 def choose(

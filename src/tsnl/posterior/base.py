@@ -64,7 +64,9 @@ class Posterior(eqx.Module):
     def condition_rows(self, *panel: Float[np.ndarray, "_ entries"]) -> "Posterior":
         """The same for rows that are known to fit the kernel, NaN where they do not count."""
         assert self.kernel is not None
-        return Posterior(self.prior, SurrogateLikelihood.of(self.kernel, *panel))
+        completion = getattr(self.likelihood, "completion", None)
+        likelihood = SurrogateLikelihood.of(self.kernel, *panel, completion=completion)
+        return Posterior(self.prior, likelihood)
 
     def update(self, rows: Any, *, seed: int = 0, num_particles: int = 2000) -> "Stream":
         """The posterior after new rows, without a simulation; this one is left as it is.

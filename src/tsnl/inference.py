@@ -25,8 +25,9 @@ def infer(
     """Infer the parameters that a prior names, from one observed series.
 
     Args:
-        model: a `tsnl.StateSpaceModel`.
-        prior: a `tsnl.Prior` over some of its parameters.
+        model: a `tsnl.StateSpaceModel`, a function (rng, theta) -> series, a `tsnl.BlackBox`, a
+            `tsnl.Program`, or a `tsnl.Table` of simulations made elsewhere.
+        prior: a `tsnl.Prior` over its parameters, or some of them.
         series: (T,) or (T, d_y).
         method: what to do; `TSNL()` where None.
         seed: one integer; the same seed on the same machine gives the same draws to the bit.
