@@ -41,7 +41,7 @@ ROOMS = [
     "futures",
     "forecast",
     "result",
-    "infer",
+    "inference",
     "calibration",
     "experiments",
 ]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tsnl.windows import past as windows
 from tsnl.windows import Past, Recent, Windows, far_past, split
+from tsnl.windows import past as windows
 
 DECAYS = (0.5, 0.9)
 far_past = eqx.filter_jit(far_past)

@@ -83,7 +83,7 @@ def simulator_futures(
     Raises:
         TypeError: the model has no `log_observation`.
     """
-    model = problem.model
+    model = problem.laws
     if isinstance(model, LinearGaussian):
         with jax.enable_x64(True):
             exact = LinearFuture(model, jnp.asarray(problem.series), len(inputs))

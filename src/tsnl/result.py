@@ -58,6 +58,7 @@ class Result:
     @staticmethod
     def of(problem: Problem, method: Method, outcome: Outcome, seed: int) -> "Result":
         """Put together what a method returned."""
+        problem = replace(problem, store=None)  # what it simulates from now on is not of the run
         return Result(
             draws=constrained(problem.prior, outcome.z),
             log_density=outcome.log_density,
@@ -87,6 +88,18 @@ class Result:
         if posterior is not None and posterior.kernel is not None:
             posterior = posterior.condition_rows(*problem.panel, inputs=problem.inputs)
         return replace(self, problem=problem, posterior=posterior)
+
+    @property
+    def failures(self) -> list[dict[str, Any]]:
+        """The simulations that failed: `number`, `theta` and `reason` of each, at most 10,000."""
+        if "failed.number" not in self.arrays:
+            return []
+        theta = self.problem.prior.constrain_all(self.arrays["failed.z"])
+        rows = zip(self.arrays["failed.number"], self.arrays["failed.reason"], strict=True)
+        return [
+            {"number": int(number), "theta": {k: v[i] for k, v in theta.items()}, "reason": str(reason)}
+            for i, (number, reason) in enumerate(rows)
+        ]
 
     def states(
         self, kind: Kind = "smooth", *, seed: int, num_draws: int = 200, num_particles: int = 1000
@@ -129,7 +142,7 @@ class Result:
         known = None if self.problem.inputs is None else self.problem.inputs[0]
         series = self.problem.series
         stream = Stream.begin(self.posterior, series, known, seed=seed, num_particles=num_theta)
-        return Track.begin(self.problem.model, stream, num_draws, num_particles)
+        return Track.begin(self.problem.laws, stream, num_draws, num_particles)
 
     def forecast(
         self,

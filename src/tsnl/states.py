@@ -86,7 +86,7 @@ def draw_states(
     """A draw of the states for each draw of theta; see `Result.states`."""
     if kind not in ("filter", "smooth"):
         raise ValueError(f"kind is {kind!r}, expected 'filter' or 'smooth'.")
-    model = problem.model
+    model = problem.laws
     labels = state_labels(model)
     if isinstance(model, LinearGaussian):
         with jax.enable_x64(True):
@@ -138,12 +138,10 @@ def filterable_rows(problem: Problem, num_particles: int) -> Float[Array, "T ...
         TypeError: the model has no `log_observation`.
         ValueError: a row is missing in part, or there are no particles.
     """
-    require_filterable(problem.model)
+    require_filterable(problem.laws)
     if num_particles < 1:
         raise ValueError(f"num_particles is {num_particles}, expected at least 1.")
-    return whole_rows(
-        problem.model, problem.series, None if problem.inputs is None else problem.inputs[0]
-    )
+    return whole_rows(problem.laws, problem.series, first_inputs(problem))
 
 
 def first_inputs(problem: Problem) -> Float[Array, "T d_u"] | None:

@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float
 
 from tsnl.density.kernel import Kernel
 from tsnl.density.scaling import Scaling
+from tsnl.likelihood.completion import Completion
 from tsnl.windows import Past, Windows
 
 BLOCK = 1024  # windows evaluated at once: bounds the memory of long series
@@ -25,26 +26,31 @@ class SurrogateLikelihood(eqx.Module):
         windows: the observed series, standardised; a shorter one has rows that are not seen at its end.
         targets: which rows count, one series after the other.
         log_jacobian: of the change from the user's units to the kernel's, of each row.
+        completion: the log-probability that a simulation does not fail, counted once for each series;
+            None where none failed.
     """
 
     kernel: Kernel
     windows: Windows
     targets: Bool[Array, " rows"]
     log_jacobian: Float[Array, " rows"]
+    completion: Completion | None = None
 
     @staticmethod
     def of(
         kernel: Kernel,
         *panel: Float[Array | np.ndarray, "_ d_y"],
         inputs: Sequence[Float[np.ndarray, "_ d_u"]] | None = None,
+        completion: Completion | None = None,
     ) -> "SurrogateLikelihood":
         """The likelihood of one or several series, NaN where not observed, under their inputs."""
-        known = tuple(inputs or ())
-        return SurrogateLikelihood(kernel, *_prepare(kernel.scaling, kernel.past, panel, known))
+        prepared = _prepare(kernel.scaling, kernel.past, panel, tuple(inputs or ()))
+        return SurrogateLikelihood(kernel, *prepared, completion)
 
     def __call__(self, z: Float[Array, " size"]) -> Float[Array, ""]:
         """The log-likelihood at an unconstrained z."""
-        return jnp.sum(self.factors(z))
+        log_q = jnp.sum(self.factors(z))
+        return log_q if self.completion is None else log_q + len(self.windows.y) * self.completion(z)
 
     def factors(self, z: Float[Array, " size"]) -> Float[Array, " rows"]:
         """The log of each factor, zero where a row does not count; one series after the other."""

@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float, Key
 
 from tsnl.density import Family, Kernel, Region, Scaling, Transform, num_weights
 from tsnl.lag import LagChoice, by_acf, by_score
+from tsnl.likelihood.completion import Completion
 from tsnl.likelihood.surrogate import SurrogateLikelihood
 from tsnl.methods.gaps import gap_masks
 from tsnl.methods.simulated import Simulated, Strategy
@@ -81,10 +82,13 @@ class Plan:
         """Columns of the inputs in a context; a density of whole series has learned under them."""
         return 0 if self.whole else problem.d_u
 
-    def likelihood(self, kernel: Kernel, problem: Problem) -> SurrogateLikelihood:
-        """What a kernel says of the observed series."""
+    def likelihood(
+        self, kernel: Kernel, problem: Problem, completion: Completion | None = None
+    ) -> SurrogateLikelihood:
+        """What a kernel says of the observed series, and the probability that a simulation succeeds."""
         panel = [self.rows(one[None])[0] for one in problem.panel]
-        return SurrogateLikelihood.of(kernel, *panel, inputs=None if self.whole else problem.inputs)
+        inputs = None if self.whole else problem.inputs
+        return SurrogateLikelihood.of(kernel, *panel, inputs=inputs, completion=completion)
 
 
 def decide_lag(

@@ -12,11 +12,19 @@ from tsnl.density import Scaling, fit_scaling
 from tsnl.lag import LagChoice
 from tsnl.methods.learning import Plan, decide_lag, learn
 from tsnl.methods.outcome import Outcome
-from tsnl.methods.simulated import Simulated, add_simulations, choose, propose, warn_if_far
+from tsnl.methods.simulated import (
+    Simulated,
+    add_simulations,
+    add_table,
+    choose,
+    propose,
+    warn_if_far,
+)
 from tsnl.posterior import Posterior, sample_posterior
 from tsnl.problem import Problem
 from tsnl.progress import Progress
 from tsnl.sampling import MCMC, Draws
+from tsnl.simulation import Table
 from tsnl.training import Fit
 from tsnl.windows import Past
 
@@ -47,9 +55,13 @@ def run_rounds(
     key: Key[Array, ""], problem: Problem, plan: Plan, progress: Progress, before: Before | None = None
 ) -> Outcome:
     """Algorithm 1: propose, simulate, learn the kernel, sample, repeat."""
+    if isinstance(problem.model, Table):  # there is nothing to simulate in a second round
+        plan = replace(plan, rounds=1, simulations=len(problem.model), max_cost=None)
     run = _Run(key, problem, plan, progress, before)
     progress.start(plan.title, plan.rounds)
     status = f"finished: all {plan.rounds} rounds run"
+    if isinstance(problem.model, Table):
+        status = f"finished: one round on a table of {plan.simulations} simulations"
     for round_ in range(plan.rounds):
         count = plan.affordable(run.simulated.cost, problem.length)
         if count == 0:
@@ -114,8 +126,11 @@ class _Run:
         rng = np.random.default_rng(np.asarray(jax.random.key_data(keys[3])))
         clock = [time.perf_counter()]
         self.tell(round_, 0)
-        z = propose(keys[0], rng, problem, self.z, count, plan.widen)
-        add_simulations(self.key_simulate, problem, simulated, z, int(simulated.round_.max()) + 1)
+        if isinstance(problem.model, Table):
+            add_table(problem, simulated, problem.model)
+        else:
+            z = propose(keys[0], rng, problem, self.z, count, plan.widen)
+            add_simulations(self.key_simulate, problem, simulated, z, int(simulated.round_.max()) + 1)
         if self.z is None:
             self.look_at_first()
         clock.append(time.perf_counter())
@@ -128,7 +143,9 @@ class _Run:
         clock.append(time.perf_counter())
 
         self.tell(round_, 2)
-        self.posterior = Posterior(problem.prior, plan.likelihood(kernel, problem))
+        self.posterior = Posterior(
+            problem.prior, plan.likelihood(kernel, problem, simulated.completion())
+        )
         old, self.draws = self.z, self.sample(keys[2], sampler)
         self.z = self.draws.z
         clock.append(time.perf_counter())

@@ -16,6 +16,7 @@ from tsnl.methods.simulated import Strategy
 from tsnl.problem import Problem
 from tsnl.progress import Progress
 from tsnl.sampling import MCMC
+from tsnl.simulation import Table
 from tsnl.training import Training
 
 
@@ -69,7 +70,8 @@ class Sequential:
     def run(self, key: Key[Array, ""], problem: Problem, progress: Progress) -> Outcome:
         """Infer; see `tsnl.infer`."""
         plan = self.plan(problem)
-        if self.max_cost is not None and self.max_cost < problem.length:
+        simulates = not isinstance(problem.model, Table)
+        if simulates and self.max_cost is not None and self.max_cost < problem.length:
             raise ValueError(
                 f"max_cost is {self.max_cost}, less than the {problem.length} calls of one simulation: "
                 f"allow at least a few of those."

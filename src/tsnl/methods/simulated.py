@@ -2,14 +2,18 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 from jaxtyping import Array, Bool, Float, Key
 
+from tsnl.likelihood.completion import Completion
+from tsnl.methods.failures import FailureLog
 from tsnl.problem import Problem
 from tsnl.sampling.spread import spread
+from tsnl.simulation import Failure, Table
+from tsnl.simulation.chunk import Chunk, Task
 
 Strategy = Literal["all", "last", "best"]
 CANDIDATES = 50  # prior draws for each one that is simulated: the even cover is picked from them
@@ -18,24 +22,39 @@ OUTSIDE = 0.2  # share of rows beyond all prior simulations that is worth a warn
 
 @dataclass
 class Simulated:
-    """All simulations of a run, in arrays of their final size, NaN where there is none yet."""
+    """All simulations of a run, in arrays of their final size, NaN where there is none yet.
+
+    Attributes:
+        asked: rows that each simulation was to have; fewer than T where it is of an earlier run.
+    """
 
     z: Float[np.ndarray, "capacity size"]
     series: Float[np.ndarray, "capacity T d_y"]
     inputs: Float[np.ndarray, "capacity T d_u"]
     round_: np.ndarray
+    asked: np.ndarray
     count: int = 0
     cost: int = 0
+    log: FailureLog = field(default_factory=FailureLog)
 
     @staticmethod
     def none(problem: Problem, capacity: int) -> "Simulated":
         """Empty arrays: fixed shapes, so that what uses them is compiled once."""
         z = np.zeros((capacity, problem.prior.size))
         series = np.full((capacity, problem.length, problem.d_y), np.nan)
-        return Simulated(z, series, problem.all_inputs(0, capacity), np.full(capacity, -1))
+        inputs, rounds = problem.all_inputs(0, capacity), np.full(capacity, -1)
+        return Simulated(z, series, inputs, rounds, np.full(capacity, problem.length))
 
-    def add(self, z: np.ndarray, series: np.ndarray, cost: int, round_: int) -> None:
+    def add(
+        self,
+        z: np.ndarray,
+        series: np.ndarray,
+        cost: int,
+        round_: int,
+        failures: tuple[Failure, ...] = (),
+    ) -> None:
         """Append a batch; a series is cut at its first value that is not finite."""
+        self.log.add(failures, z, self.count)
         alive = np.logical_and.accumulate(np.isfinite(series).all(axis=2), axis=1)
         part = slice(self.count, self.count + len(z))
         self.z[part], self.round_[part] = z, round_
@@ -50,30 +69,43 @@ class Simulated:
             "simulated.z": self.z[part].astype(np.float32),
             "simulated.series": self.series[part].astype(np.float32),
             "simulated.round": self.round_[part].astype(np.int32),
+            "simulated.asked": self.asked[part].astype(np.int32),
+            **self.log.arrays(),
         }
 
     @staticmethod
     def of_arrays(arrays: Mapping[str, np.ndarray], problem: Problem) -> "Simulated":
         """The simulations that a result kept."""
-        z, series, round_ = (arrays[f"simulated.{name}"] for name in ("z", "series", "round"))
-        n, length = series.shape[:2]
-        inputs = problem.all_inputs(0, n)
-        return Simulated(z.astype(float), series.astype(float), inputs, round_, n, n * length)
+        names = ("z", "series", "round", "asked")
+        z, series, round_, asked = (arrays[f"simulated.{name}"] for name in names)
+        inputs, cost = problem.all_inputs(0, len(z)), int(asked.sum())
+        return Simulated(z.astype(float), series.astype(float), inputs, round_, asked, len(z), cost)
 
     def grown(self, problem: Problem, capacity: int) -> "Simulated":
         """The same simulations in arrays for another problem, cut or filled with NaN to its length."""
         made = Simulated.none(problem, capacity)
         rows = min(problem.length, self.series.shape[1])
-        made.z[: self.count], made.round_[: self.count] = self.z[: self.count], self.round_[: self.count]
-        made.series[: self.count, :rows] = self.series[: self.count, :rows]
-        made.inputs[: self.count, :rows] = self.inputs[: self.count, :rows]
-        made.count, made.cost = self.count, self.cost
+        for name in ("z", "round_"):
+            getattr(made, name)[: self.count] = getattr(self, name)[: self.count]
+        for name in ("series", "inputs"):
+            getattr(made, name)[: self.count, :rows] = getattr(self, name)[: self.count, :rows]
+        made.asked[: self.count] = np.minimum(self.asked[: self.count], rows)
+        made.count, made.cost, made.log = self.count, self.cost, self.log
         return made
 
     @property
     def num_failed(self) -> int:
         """Series that did not reach their end."""
-        return int(np.isnan(self.series[: self.count, -1, 0]).sum())
+        return int((~self.complete()).sum())
+
+    def complete(self) -> Bool[np.ndarray, " count"]:
+        """Which series reached their end."""
+        n = np.arange(self.count)
+        return np.isfinite(self.series[n, self.asked[: self.count] - 1, 0])
+
+    def completion(self) -> Completion | None:
+        """The probability of not failing, learned from all simulations; None where none failed."""
+        return Completion.of(self.z[: self.count], self.complete())
 
 
 def propose(
@@ -104,7 +136,14 @@ def add_simulations(
     """Simulate at z and keep what came of it."""
     theta = problem.prior.constrain_all(z)
     batch = problem.simulate(key, theta, simulated.count)
-    simulated.add(z, batch.series, batch.cost, round_)
+    simulated.add(z, batch.series, batch.cost, round_, batch.failures)
+
+
+def add_table(problem: Problem, simulated: Simulated, table: Table) -> None:
+    """Keep all of a table, at no cost."""
+    theta = {name: np.asarray(table.theta[name]) for name in problem.prior.names}
+    chunk = Chunk.of(Task(0, theta), table.series, ())
+    simulated.add(problem.prior.unconstrain_all(theta), chunk.series, 0, 0, chunk.failures)
 
 
 def choose(

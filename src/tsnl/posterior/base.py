@@ -70,7 +70,9 @@ class Posterior(eqx.Module):
     ) -> "Posterior":
         """The same for rows that are known to fit the kernel, NaN where they do not count."""
         assert self.kernel is not None
-        return Posterior(self.prior, SurrogateLikelihood.of(self.kernel, *panel, inputs=inputs))
+        completion = getattr(self.likelihood, "completion", None)
+        likelihood = SurrogateLikelihood.of(self.kernel, *panel, inputs=inputs, completion=completion)
+        return Posterior(self.prior, likelihood)
 
     def update(
         self, rows: Any, inputs: Any = None, *, seed: int = 0, num_particles: int = 2000

@@ -26,8 +26,9 @@ def infer(
     """Infer the parameters that a prior names, from one observed series or several.
 
     Args:
-        model: a `tsnl.StateSpaceModel`.
-        prior: a `tsnl.Prior` over some of its parameters.
+        model: a `tsnl.StateSpaceModel`, a function (rng, theta) -> series, a `tsnl.BlackBox`, a
+            `tsnl.Program`, or a `tsnl.Table` of simulations made elsewhere.
+        prior: a `tsnl.Prior` over its parameters, or some of them.
         series: (T,) or (T, d_y), NaN where missing; or a list of such series, of any lengths, that are
             independent given theta.
         method: what to do; `TSNL()` where None.
