@@ -57,12 +57,13 @@ class Before:
     history: list[dict[str, Any]]
 
 
-def rougher(sampler: MCMC) -> MCMC:
-    """Enough draws to propose from: a look at where the posterior is, not yet the answer."""
+def rougher(sampler: MCMC, num_proposals: int) -> MCMC:
+    """Enough draws to propose so many from: a look at where the posterior is, not yet the answer."""
+    wanted = max(50, -(-2 * num_proposals // sampler.num_chains))
     return replace(
         sampler,
         num_warmup=min(sampler.num_warmup, 100),
-        num_draws=min(sampler.num_draws, 50),
+        num_draws=min(sampler.num_draws, wanted),
         max_r_hat=max(sampler.max_r_hat, 1.2),
         min_effective=min(sampler.min_effective, 40),
     )

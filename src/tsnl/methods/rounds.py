@@ -165,7 +165,11 @@ class _Run:
         """
         more = self.plan.affordable(self.simulated.cost, self.problem.length) > 0
         rough = more and round_ + 1 < self.plan.rounds and self.plan.stop == "never"
-        return (ROUGH, rougher(self.plan.sampler)) if rough else (1.0, self.plan.sampler)
+        return (
+            (ROUGH, rougher(self.plan.sampler, self.plan.simulations))
+            if rough
+            else (1.0, self.plan.sampler)
+        )
 
     def sample(self, key: Key[Array, ""], sampler: MCMC) -> Draws:
         """Draws of the posterior as it is, with the draws before to start from."""
