@@ -28,13 +28,13 @@ class HostSimulator(ABC):
         max_failures: the share of failed simulations above which a run stops.
         chunk: simulations that a worker gets, and a run folder keeps, at a time. 1 suits a simulator
             that takes seconds, more one that takes milliseconds.
-        in_flight: chunks that are with an executor at a time; `Processes` gets one for each worker.
+        in_flight: chunks that are with an executor at a time; `Processes` gets two for each worker.
     """
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     executor: Executor | None = None
-    timeout: float | None = None
-    max_failures: float = 0.5
+    timeout: float | int | None = None
+    max_failures: float | int = 0.5
     chunk: int = 4
     in_flight: int = 64
 

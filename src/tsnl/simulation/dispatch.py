@@ -35,7 +35,7 @@ def finished(
         yield from map(run, tasks)
         return
     executor = simulator.executor
-    width = executor.workers if isinstance(executor, Processes) else simulator.in_flight
+    width = 2 * executor.workers if isinstance(executor, Processes) else simulator.in_flight
     flight = _Flight(executor, run, width, deque(tasks), len(tasks))
     try:
         while flight.waiting or flight.running:
