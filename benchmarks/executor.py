@@ -4,9 +4,9 @@
 
 The ideal is 2 processes / 20 ms = 100 simulations a second. The clock starts before the worker
 processes do and stops when they have ended; every chunk is written to disk as it finishes, by an atomic
-rename. Twice: with a simulator that sleeps, and with one that computes for 20 ms of processor time, which
-needs two free cores: two bare processes, with none of our code between, tell how much of two cores there
-was just before and after. Writes executor.json.
+rename. Twice: with a simulator that sleeps, and with one that computes for 20 ms of processor time.
+The latter needs two free cores: two bare processes, with none of our code between, tell how much of two
+cores there was just before and after. Writes executor.json.
 """
 
 import json
@@ -52,7 +52,6 @@ class Folder:
 
     def get(self, first, count):
         """There is nothing yet."""
-        return None
 
     def put(self, first, chunk):
         """Write a chunk."""

@@ -2,11 +2,12 @@ r"""Failures that depend on theta: the posterior with and without the probabilit
 
     python benchmarks/failures.py
 
-A linear-Gaussian black box (A = 0.9, R = 0.1, T = 50) fails with probability 1 - exp(-(Q / 0.3)^2): seldom
-where Q is small, nearly always where it is large. A series that was observed did not fail, so that its exact
-posterior is prior x Kalman likelihood x exp(-(Q / 0.3)^2), known on a grid of log Q. For eight series the
-total variation to it of: T-SNL; the same kernels without the term that tsnl learns for P(ok | theta); and the
-exact posterior that forgets failures, which is how far off a perfect kernel would be. Writes failures.json.
+A linear-Gaussian black box (A = 0.9, R = 0.1, T = 50) fails with probability 1 - exp(-(Q / 0.3)^2):
+seldom where Q is small, nearly always where it is large. A series that was observed did not fail, so
+that its exact posterior is prior x Kalman likelihood x exp(-(Q / 0.3)^2), known on a grid of log Q. For
+eight series, the total variation to it of: T-SNL; the same kernels without the term that tsnl learns for
+P(ok | theta); and the exact posterior that forgets failures, which is how far off a perfect kernel would
+be. Writes failures.json.
 """
 
 import json

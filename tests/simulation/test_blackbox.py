@@ -44,6 +44,14 @@ def test_arguments_by_name():
     np.testing.assert_array_equal(run(fixed, {"Q": np.zeros(2)}, 5, inputs=inputs).series, 8.0)
 
 
+def test_one_series():
+    box = BlackBox(black.flexible, parameters={"offset": 7.0, "Q": 0.0})
+    found = box.simulate(seed=0, length=3, inputs=np.ones((3, 1)))
+    np.testing.assert_array_equal(found, np.full((3, 2), 8.0))
+    with pytest.raises(ValueError, match="no root"):
+        BlackBox(black.moody).simulate(seed=0, length=20, theta={"Q": 1.5})
+
+
 def test_failures_have_reasons():
     box = BlackBox(black.moody, timeout=0.2, max_failures=1.0)
     found = run(box, {"Q": np.array([0.5, 1.5, 2.5, 3.5, 4.5, 5.5])}, first=10, num_columns=1)

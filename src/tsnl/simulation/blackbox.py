@@ -60,6 +60,24 @@ class HostSimulator(ABC):
     ) -> Any:
         """One series, array-like (T,) or (T, d_y), within the timeout."""
 
+    def simulate(
+        self, *, seed: int, length: int, theta: Mapping[str, Any] | None = None, inputs: Any = None
+    ) -> np.ndarray:
+        """Simulate one series; what goes wrong is raised.
+
+        Args:
+            seed: one integer.
+            length: number of rows T.
+            theta: values beside the fixed `parameters`, or in their place.
+            inputs: known inputs (T, d_u).
+
+        Returns:
+            The series (T, d_y).
+        """
+        rng, values = np.random.default_rng(seed), {**self.parameters, **(theta or {})}
+        series = np.asarray(self.one(rng, values, length, inputs), dtype=np.float64)
+        return series[:, None] if series.ndim == 1 else series
+
 
 @dataclass(frozen=True)
 class BlackBox(HostSimulator):

@@ -1,7 +1,7 @@
 """Tasks to an executor, chunks back as they finish, whatever happens to the workers."""
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -21,7 +21,7 @@ def finished(
     tasks: Sequence[Task],
     length: int,
     num_columns: int | None,
-) -> Iterator[Chunk]:
+) -> Generator[Chunk, None, None]:
     """The chunk of each task, as they finish, in any order.
 
     A task whose worker died is sent again, then its simulations one by one: one that dies again is a
@@ -66,8 +66,8 @@ class _Flight:
             left = sum(task.first not in self.homes for task in self.waiting)
             raise RuntimeError(
                 f"The executor takes no more work ({type(refused).__name__}: {refused}), with {left} of "
-                f"{self.total} chunks of simulations to go. tsnl.simulation.Processes starts dead "
-                f"workers anew."
+                f"{self.total} chunks of simulations to go. Keep it open while it is needed; "
+                f"tsnl.simulation.Processes starts workers that died anew."
             ) from refused
         done, _ = wait(self.running, return_when=FIRST_COMPLETED)
         found = []
