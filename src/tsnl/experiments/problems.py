@@ -13,6 +13,7 @@ from tsnl.likelihood.kalman import filter_moments
 from tsnl.models import LinearGaussian, LotkaVolterra, StateSpaceModel, StochasticVolatility
 from tsnl.prior import Prior
 from tsnl.problem import Problem
+from tsnl.simulation import HostSimulator
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Setting:
     """A model with the truth in it, a prior over what is inferred, and the length of a series."""
 
     name: str
-    model: StateSpaceModel
+    model: StateSpaceModel | HostSimulator
     prior: Prior
     length: int
 
