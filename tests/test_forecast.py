@@ -49,7 +49,7 @@ def known_kernel(sd=0.5):
     members = eqx.filter_vmap(lambda phi: Autoregression(phi, jnp.asarray(sd)))(jnp.array([0.8, 0.8]))
     one = jnp.ones(1)
     scaling = Scaling(one, 3.0 * one, 2.0 * one, 0.0 * one, one, "none")
-    return Kernel(members, scaling, Past(2, (0.5,)), Region.unknown(1, 2, 2))
+    return Kernel(members, scaling, Past(2, (0.5,)), Region.unknown(1, Past(2, (0.5,))))
 
 
 def assert_normal(draws, mean, variance, slack=0.0):

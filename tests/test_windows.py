@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tsnl import windows
 from tsnl.windows import Past, Recent, Windows, far_past, split
+from tsnl.windows import past as windows
 
 DECAYS = (0.5, 0.9)
 far_past = eqx.filter_jit(far_past)
@@ -185,15 +185,16 @@ def test_there_is_always_something_to_learn_from(n, length, lag, fraction):
     assert not (train & held).any()
 
 
-@pytest.mark.parametrize("past", [Past(3, (0.5, 0.9)), Past(2, ()), Past(0, (0.8,))])
+@pytest.mark.parametrize("past", [Past(3, (0.5, 0.9), 2), Past(2, ()), Past(0, (0.8,), 1)])
 def test_the_recent_past_is_the_context_of_the_next_row(past):
     rng = np.random.default_rng(0)
     y = jnp.asarray(rng.normal(size=(1, 8, 2)), dtype=float)
     seen = jnp.asarray(rng.uniform(size=(1, 8, 2)) > 0.3)
-    windows = Windows.of(y, seen, past)
+    u = jnp.asarray(rng.normal(size=(1, 8, past.d_u)), dtype=float)
+    windows = Windows.of(y, seen, past, u)
     recent = Recent.none(past, 2)
     for t in range(8):
         _, context = windows.take(jnp.array([0]), jnp.array([t]))
-        for found, expected in zip(recent.context(), context, strict=True):
+        for found, expected in zip(recent.context(u[0, t]), context, strict=True):
             np.testing.assert_allclose(found, expected[0], rtol=1e-5, atol=1e-6)
-        recent = recent.push(y[0, t], seen[0, t])
+        recent = recent.push(y[0, t], seen[0, t], u[0, t])

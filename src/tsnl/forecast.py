@@ -20,7 +20,7 @@ from tsnl.methods.outcome import Method
 from tsnl.metrics.forecasts import crps, energy_score, inside
 from tsnl.posterior import Posterior
 from tsnl.problem import Problem
-from tsnl.series import as_series
+from tsnl.series import as_inputs, as_series
 from tsnl.states import LEVELS
 
 Source = Literal["kernel", "simulator"]
@@ -123,16 +123,18 @@ def draw_forecast(
     posterior: Posterior | None,
     theta: dict[str, np.ndarray],
     horizon: int,
+    inputs: Any,
     source: Source,
     num_particles: int,
 ) -> Forecast:
     """One future for each draw of theta; see `Result.forecast`."""
     if horizon < 1:
         raise ValueError(f"horizon is {horizon}, expected at least 1 row.")
+    known = future_inputs(problem, horizon, inputs)
     if source not in ("kernel", "simulator"):
         raise ValueError(f"source is {source!r}, expected 'kernel' or 'simulator'.")
     if source == "simulator":
-        draws = simulator_futures(key, problem, theta, horizon, num_particles)
+        draws = simulator_futures(key, problem, theta, known, num_particles)
         return Forecast(draws, problem.series, source)
     kernel = None if posterior is None else posterior.kernel
     options: Any = method
@@ -142,5 +144,23 @@ def draw_forecast(
             f"source='simulator', or infer by TSNL."
         )
     integer = options.plan(problem).dequantise
-    draws = kernel_futures(key, problem, kernel, theta, horizon, integer)
+    draws = kernel_futures(key, problem, kernel, theta, known, integer)
     return Forecast(draws, problem.series, source)
+
+
+def future_inputs(problem: Problem, horizon: int, inputs: Any) -> Float[np.ndarray, "horizon d_u"]:
+    """The known inputs of the rows to come; no columns where the problem has none.
+
+    Raises:
+        ValueError: they are missing, not asked for, or of the wrong shape.
+    """
+    if problem.inputs is None and inputs is None:
+        return np.zeros((horizon, 0))
+    if inputs is None:
+        raise ValueError(f"The series has known inputs: give inputs= of the {horizon} rows to come.")
+    if problem.inputs is None:
+        raise ValueError("inputs were given, and the series has none.")
+    (rows,) = as_inputs(inputs, [horizon])
+    if rows.shape[1] != problem.d_u:
+        raise ValueError(f"inputs has {rows.shape[1]} column(s), the problem {problem.d_u}.")
+    return rows

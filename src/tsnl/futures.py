@@ -1,5 +1,7 @@
 """Futures of an observed series, given theta: by a learned kernel, or by the model's own laws."""
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -13,6 +15,7 @@ from tsnl.likelihood.particle import bootstrap, require_filterable
 from tsnl.likelihood.paths import gaussian
 from tsnl.models.base import State, StateSpaceModel, Theta
 from tsnl.models.linear_gaussian import LinearGaussian
+from tsnl.posterior.step import recent_of
 from tsnl.prior import Prior
 from tsnl.problem import Problem
 from tsnl.states import filterable_rows, without_collapsed
@@ -24,20 +27,13 @@ def kernel_futures(
     problem: Problem,
     kernel: Kernel,
     theta: dict[str, np.ndarray],
-    horizon: int,
+    inputs: Float[np.ndarray, "horizon d_u"],
     integer: bool,
 ) -> Float[np.ndarray, "draw horizon d_y"]:
     """Roll the learned kernel forward from the end of the series, once for each draw of theta."""
-    rows = jnp.asarray(problem.series, dtype=float)
-    seen = ~jnp.isnan(rows)
-    recent = _remember(kernel, jnp.where(seen, rows, 0.0), seen)
-    law = KernelFuture(problem.prior, kernel, recent, horizon, integer)
+    recent = recent_of(kernel, problem.series, problem.all_inputs(0, 1)[0])
+    law = KernelFuture(problem.prior, kernel, recent, jnp.asarray(inputs, dtype=float), integer)
     return _finite(each_draw(key, law, theta))
-
-
-@eqx.filter_jit
-def _remember(kernel: Kernel, rows: Float[Array, "T d_y"], seen: Bool[Array, "T d_y"]) -> Recent:
-    return Recent.of(kernel.scaling.standardise(rows), seen, kernel.past)
 
 
 class KernelFuture(eqx.Module):
@@ -47,14 +43,14 @@ class KernelFuture(eqx.Module):
         prior: turns theta into what the kernel knows.
         kernel: the kernel.
         recent: of the observed series.
-        horizon: number of rows.
+        inputs: known inputs of the rows to come; no columns where there are none.
         integer: whether y counts: rows are rounded before they are remembered.
     """
 
     prior: Prior = eqx.field(static=True)
     kernel: Kernel
     recent: Recent
-    horizon: int = eqx.field(static=True)
+    inputs: Float[Array, "horizon d_u"]
     integer: bool = eqx.field(static=True)
 
     def __call__(self, key: Key[Array, ""], theta: Theta) -> Float[Array, "horizon d_y"]:
@@ -62,22 +58,24 @@ class KernelFuture(eqx.Module):
         scaling = self.kernel.scaling
         z = scaling.standardise_z(self.prior.unconstrain(theta))
 
-        def step(recent: Recent, key: Key[Array, ""]) -> tuple[Recent, Array]:
-            v = self.kernel.sample(key, recent.context(), z)
+        def step(recent: Recent, now: tuple[Array, Array]) -> tuple[Recent, Array]:
+            key, u = now
+            v = self.kernel.sample(key, recent.context(u), z)
             y = scaling.restore(v)
             if self.integer:
                 y = jnp.round(y)
                 v = scaling.standardise(y)
-            return recent.push(v, jnp.ones(v.shape, bool)), y
+            return recent.push(v, jnp.ones(v.shape, bool), u), y
 
-        return jax.lax.scan(step, self.recent, jax.random.split(key, self.horizon))[1]
+        keys = jax.random.split(key, len(self.inputs))
+        return jax.lax.scan(step, self.recent, (keys, scaling.standardise_u(self.inputs)))[1]
 
 
 def simulator_futures(
     key: Key[Array, ""],
     problem: Problem,
     theta: dict[str, np.ndarray],
-    horizon: int,
+    inputs: Float[np.ndarray, "horizon d_u"],
     num_particles: int,
 ) -> Float[np.ndarray, "draw horizon d_y"]:
     """Filter the states and run the laws on from the end of the series, once for each draw of theta.
@@ -85,13 +83,16 @@ def simulator_futures(
     Raises:
         TypeError: the model has no `log_observation`.
     """
-    model = problem.model
+    model = problem.laws
     if isinstance(model, LinearGaussian):
         with jax.enable_x64(True):
-            exact = LinearFuture(model, jnp.asarray(problem.series), horizon)
+            exact = LinearFuture(model, jnp.asarray(problem.series), len(inputs))
             return _finite(each_draw(key, exact, theta))
     rows = filterable_rows(problem, num_particles)
-    law = ParticleFuture(model, rows, num_particles, horizon)
+    known = None
+    if problem.inputs is not None:
+        known = (jnp.asarray(problem.inputs[0], dtype=float), jnp.asarray(inputs, dtype=float))
+    law = ParticleFuture(model, rows, known, num_particles, len(inputs))
     futures, alive = each_draw(key, law, theta)
     return _finite(without_collapsed(futures, alive))
 
@@ -108,7 +109,7 @@ class LinearFuture(eqx.Module):
         key_state, key_future = jax.random.split(key)
         means, covariances = filter_moments(self.model, theta, self.rows).filtered
         last = gaussian(key_state, means[-1], covariances[-1])
-        return future(key_future, self.model, theta, last, self.rows.shape[0], self.horizon)
+        return future(key_future, self.model, theta, last, self.rows.shape[0], self.horizon, None)
 
 
 class ParticleFuture(eqx.Module):
@@ -116,6 +117,7 @@ class ParticleFuture(eqx.Module):
 
     model: StateSpaceModel
     rows: Float[Array, "T ..."]
+    inputs: tuple[Float[Array, "T d_u"], Float[Array, "horizon d_u"]] | None
     num_particles: int = eqx.field(static=True)
     horizon: int = eqx.field(static=True)
 
@@ -125,26 +127,34 @@ class ParticleFuture(eqx.Module):
         """Draw it; and whether the filter kept particles to the end."""
         keys = jax.random.split(key, 3)
         model = require_filterable(self.model)
-        found = bootstrap(keys[0], model, theta, self.rows, self.num_particles)
+        before, after = (None, None) if self.inputs is None else self.inputs
+        found = bootstrap(keys[0], model, theta, self.rows, self.num_particles, before)
         place = jax.random.categorical(keys[1], jnp.log(found.weights))
         last = jax.tree.map(lambda x: x[place], found.particles)
-        rows = future(keys[2], self.model, theta, last, self.rows.shape[0], self.horizon)
+        rows = future(keys[2], self.model, theta, last, self.rows.shape[0], self.horizon, after)
         return rows, found.log_likelihood > -jnp.inf
 
 
 def future(
-    key: Key[Array, ""], model: StateSpaceModel, theta: Theta, state: State, time: int, horizon: int
+    key: Key[Array, ""],
+    model: StateSpaceModel,
+    theta: Theta,
+    state: State,
+    time: int,
+    horizon: int,
+    inputs: Float[Array, "horizon d_u"] | None,
 ) -> Float[Array, "horizon d_y"]:
     """Run the laws on from the state x_time."""
     theta = model.complete(theta)
 
-    def step(state: State, t: Int[Array, ""]) -> tuple[State, Array]:
+    def step(state: State, now: tuple[Int[Array, ""], Any]) -> tuple[State, Array]:
+        t, u = now
         key_x, key_y = jax.random.split(jax.random.fold_in(key, t))
-        state = model.sample_transition(key_x, state, theta, t, None)
-        y = model.sample_observation(key_y, state, theta, t, None)
+        state = model.sample_transition(key_x, state, theta, t, u)
+        y = model.sample_observation(key_y, state, theta, t, u)
         return state, jnp.atleast_1d(jnp.asarray(y, dtype=float))
 
-    return jax.lax.scan(step, state, time + 1 + jnp.arange(horizon))[1]
+    return jax.lax.scan(step, state, (time + 1 + jnp.arange(horizon), inputs))[1]
 
 
 def _finite(draws: Float[np.ndarray, "draw horizon d_y"]) -> Float[np.ndarray, "kept horizon d_y"]:

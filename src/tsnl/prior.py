@@ -122,6 +122,31 @@ class Prior:
             name: np.concatenate([np.asarray(p[name]) for p in parts])[: len(z)] for name in self.names
         }
 
+    def unconstrain_all(self, theta: Mapping[str, np.ndarray]) -> Float[np.ndarray, "n size"]:
+        """The z of many theta, name to array (n, *event), compiled.
+
+        Raises:
+            ValueError: a shape that does not fit, or a row outside the support.
+        """
+        first = {name: value[0] for name, value in theta.items()}
+        self.check(first)
+        n, dtype = len(next(iter(theta.values()))), jnp.result_type(float)
+        blocks = [{k: np.asarray(v[i], dtype) for k, v in theta.items()} for i in _blocks(np.arange(n))]
+        z = np.concatenate([np.asarray(_unconstrain_block(self, part)) for part in blocks])[:n]
+        there = np.isfinite(z).all(axis=1)
+        back = self.constrain_all(np.where(there[:, None], z, 0.0))
+        for name, value in theta.items():  # the inverse is finite outside of some supports
+            close = np.isclose(back[name], value, rtol=1e-3, atol=1e-5)
+            there &= close.reshape(n, -1).all(axis=1)
+        if not there.all():
+            row = int(np.argmin(there))
+            values = {name: np.asarray(value[row]).tolist() for name, value in theta.items()}
+            raise ValueError(
+                f"{int((~there).sum())} of {n} parameters lie outside the support of the prior, the "
+                f"first in row {row}: {values}."
+            )
+        return z
+
     def log_jacobian(self, z: Float[ArrayLike, " size"]) -> Float[Array, ""]:
         r"""\log |\det \partial\theta / \partial z|, theta taken as its distinct free entries."""
         parts = []
@@ -197,3 +222,8 @@ def _draw_block(prior: Prior, key: Key[Array, ""], index: Int[Array, " n"]) -> F
 @partial(jax.jit, static_argnums=0)
 def _constrain_block(prior: Prior, z: Float[Array, "n size"]) -> dict[str, Array]:
     return jax.vmap(prior.constrain)(z)
+
+
+@partial(jax.jit, static_argnums=0)
+def _unconstrain_block(prior: Prior, theta: dict[str, Array]) -> Float[Array, "n size"]:
+    return jax.vmap(prior.unconstrain)(theta)

@@ -1,7 +1,7 @@
 """What an inference gives back, and how it is kept."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,12 @@ from tsnl.draws import thin
 from tsnl.forecast import Forecast, Source, draw_forecast
 from tsnl.likelihood.paths import Kind
 from tsnl.methods.outcome import Method, Outcome
-from tsnl.posterior import Posterior, constrained
+from tsnl.posterior import Posterior, Stream, constrained
 from tsnl.prior import Prior
 from tsnl.problem import Problem
+from tsnl.refining import refine
 from tsnl.states import States, draw_states
+from tsnl.track import Track
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ class Result:
     @staticmethod
     def of(problem: Problem, method: Method, outcome: Outcome, seed: int) -> "Result":
         """Put together what a method returned."""
+        problem = replace(problem, store=None)  # what it simulates from now on is not of the run
         return Result(
             draws=constrained(problem.prior, outcome.z),
             log_density=outcome.log_density,
@@ -74,6 +77,29 @@ class Result:
         """Label of each distinct free entry of theta to its draws (chain, draw)."""
         values = np.asarray(self.problem.prior.coordinates(self.draws))
         return {label: values[..., i] for i, label in enumerate(self.problem.prior.labels)}
+
+    def one(self, index: int) -> "Result":
+        """The result about one of several observed series: the same draws, that series' question.
+
+        What looks at one series (`states`, `forecast`, `check`, `plot`) works on it.
+        """
+        problem = self.problem.one(index)
+        posterior = self.posterior
+        if posterior is not None and posterior.kernel is not None:
+            posterior = posterior.condition_rows(*problem.panel, inputs=problem.inputs)
+        return replace(self, problem=problem, posterior=posterior)
+
+    @property
+    def failures(self) -> list[dict[str, Any]]:
+        """The simulations that failed: `number`, `theta` and `reason` of each, at most 10,000."""
+        if "failed.number" not in self.arrays:
+            return []
+        theta = self.problem.prior.constrain_all(self.arrays["failed.z"])
+        rows = zip(self.arrays["failed.number"], self.arrays["failed.reason"], strict=True)
+        return [
+            {"number": int(number), "theta": {k: v[i] for k, v in theta.items()}, "reason": str(reason)}
+            for i, (number, reason) in enumerate(rows)
+        ]
 
     def states(
         self, kind: Kind = "smooth", *, seed: int, num_draws: int = 200, num_particles: int = 1000
@@ -95,11 +121,35 @@ class Result:
         theta = thin(self.draws, num_draws)
         return draw_states(jax.random.key(seed), self.problem, theta, kind, num_particles)
 
+    def track(
+        self, *, seed: int, num_draws: int = 200, num_particles: int = 500, num_theta: int = 2000
+    ) -> Track:
+        """The state as data arrive: `track.update(rows)` moves theta and the state together.
+
+        Args:
+            seed: one integer.
+            num_draws: thetas with a particle filter of their own.
+            num_particles: of each filter.
+            num_theta: particles of the stream that follows theta.
+
+        Raises:
+            TypeError: there is no kernel of rows, or the model has no `log_observation`.
+        """
+        if self.posterior is None:
+            raise TypeError(
+                f"{type(self.method).__name__} has no learned kernel to stream with: use TSNL."
+            )
+        known = None if self.problem.inputs is None else self.problem.inputs[0]
+        series = self.problem.series
+        stream = Stream.begin(self.posterior, series, known, seed=seed, num_particles=num_theta)
+        return Track.begin(self.problem.laws, stream, num_draws, num_particles)
+
     def forecast(
         self,
         horizon: int,
         source: Source = "kernel",
         *,
+        inputs: Any = None,
         seed: int,
         num_draws: int = 500,
         num_particles: int = 500,
@@ -110,6 +160,7 @@ class Result:
             horizon: how many rows.
             source: "kernel", the learned kernel rolled forward, without a simulation; "simulator", the
                 model's laws from a state filtered at the end of the series.
+            inputs: known inputs of these rows, (horizon,) or (horizon, d_u), where the series has some.
             seed: one integer.
             num_draws: how many, evenly out of the posterior draws.
             num_particles: of each filter, for the simulator.
@@ -119,7 +170,32 @@ class Result:
         """
         key, theta = jax.random.key(seed), thin(self.draws, num_draws)
         question = (self.problem, self.method, self.posterior)
-        return draw_forecast(key, *question, theta, horizon, source, num_particles)
+        return draw_forecast(key, *question, theta, horizon, inputs, source, num_particles)
+
+    def refine(
+        self,
+        data: Any = None,
+        *,
+        simulations: int,
+        inputs: Any = None,
+        seed: int,
+        progress: bool = True,
+    ) -> "Result":
+        """One more round at the current posterior: simulate there, learn from old and new simulations.
+
+        Args:
+            data: a `Stream`, whose rows and particles to go on from; another series, or several; or
+                None for the same data.
+            simulations: series to simulate.
+            inputs: known inputs of another series, where the model has some.
+            seed: one integer.
+            progress: show a bar where there is a terminal.
+
+        Raises:
+            TypeError: the result has no kernel of rows.
+        """
+        problem, outcome = refine(self, data, simulations, inputs, seed, progress)
+        return Result.of(problem, self.method, outcome, seed)
 
     def to_arviz(self) -> Any:
         """An ArviZ DataTree with posterior, sample_stats and observed_data."""
@@ -128,7 +204,10 @@ class Result:
         groups = {
             "posterior": self.draws,
             "sample_stats": {"lp": self.log_density},
-            "observed_data": {"y": self.problem.series},
+            "observed_data": {
+                "y" if len(self.problem.panel) == 1 else f"y{i}": one
+                for i, one in enumerate(self.problem.panel)
+            },
         }
         return from_dict(groups)
 

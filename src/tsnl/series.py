@@ -52,13 +52,14 @@ def as_series(
 
 
 def as_panel(values: Any) -> list[Float[np.ndarray, "_ d_y"]]:
-    """One series, or a list or tuple of series, as a list of them.
+    """One series, or a list of arrays, each a series of its own, as a list of them.
+
+    Lists of numbers in a list are the rows of one series.
 
     Raises:
-        ValueError: the list is empty, a series has an error, or they differ in d_y.
+        ValueError: a series has an error, or they differ in d_y.
     """
-    several = isinstance(values, list | tuple) and any(np.ndim(one) > 0 for one in values)
-    if not several:
+    if not (isinstance(values, list | tuple) and any(getattr(one, "ndim", 0) for one in values)):
         return [as_series(values)]
     panel = [as_series(one) for one in values]
     widths = sorted({one.shape[1] for one in panel})

@@ -86,14 +86,14 @@ def draw_states(
     """A draw of the states for each draw of theta; see `Result.states`."""
     if kind not in ("filter", "smooth"):
         raise ValueError(f"kind is {kind!r}, expected 'filter' or 'smooth'.")
-    model = problem.model
+    model = problem.laws
     labels = state_labels(model)
     if isinstance(model, LinearGaussian):
         with jax.enable_x64(True):
             exact = KalmanStates(model, jnp.asarray(problem.series), kind)
             return States(each_draw(key, exact, theta), labels, kind)
     rows = filterable_rows(problem, num_particles)
-    law = ParticleStates(model, rows, num_particles, kind)
+    law = ParticleStates(model, rows, first_inputs(problem), num_particles, kind)
     chunk = MEMORY // (len(rows) * num_particles * (len(labels) + 2))
     found, alive = each_draw(key, law, theta, min(max(chunk, 1), CHUNK))
     return States(without_collapsed(columns(found, 2), alive), labels, kind)
@@ -116,6 +116,7 @@ class ParticleStates(eqx.Module):
 
     model: StateSpaceModel
     rows: Float[Array, "T ..."]
+    inputs: Float[Array, "T d_u"] | None
     num_particles: int = eqx.field(static=True)
     kind: Kind = eqx.field(static=True)
 
@@ -123,7 +124,9 @@ class ParticleStates(eqx.Module):
         """Draw them; and whether the filter kept particles to the end."""
         key_filter, key_draw = jax.random.split(key)
         model = require_filterable(self.model)
-        found = bootstrap(key_filter, model, theta, self.rows, self.num_particles, keep_history=True)
+        found = bootstrap(
+            key_filter, model, theta, self.rows, self.num_particles, self.inputs, keep_history=True
+        )
         assert found.history is not None
         return particle_states(key_draw, found.history, self.kind), found.log_likelihood > -jnp.inf
 
@@ -135,10 +138,15 @@ def filterable_rows(problem: Problem, num_particles: int) -> Float[Array, "T ...
         TypeError: the model has no `log_observation`.
         ValueError: a row is missing in part, or there are no particles.
     """
-    require_filterable(problem.model)
+    require_filterable(problem.laws)
     if num_particles < 1:
         raise ValueError(f"num_particles is {num_particles}, expected at least 1.")
-    return whole_rows(problem.model, problem.series)
+    return whole_rows(problem.laws, problem.series, first_inputs(problem))
+
+
+def first_inputs(problem: Problem) -> Float[Array, "T d_u"] | None:
+    """The inputs of the one series as the laws take them."""
+    return None if problem.inputs is None else jnp.asarray(problem.inputs[0], dtype=float)
 
 
 def without_collapsed(values: np.ndarray, alive: Bool[np.ndarray, " draw"]) -> np.ndarray:

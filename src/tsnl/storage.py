@@ -1,6 +1,7 @@
 """A result as a folder of plain files: JSON, npz and safetensors; nothing is ever unpickled."""
 
 import json
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,12 @@ import numpy as np
 
 from tsnl import codec
 from tsnl.density import Kernel, Region, Scaling
-from tsnl.likelihood.surrogate import SurrogateLikelihood
+from tsnl.likelihood.completion import Completion
 from tsnl.methods.learning import Plan
 from tsnl.posterior import Posterior
 from tsnl.prior import Prior
 from tsnl.problem import Problem
+from tsnl.simulation import as_simulator
 from tsnl.windows import Past
 
 FORMAT = 1
@@ -31,6 +33,10 @@ def write(folder: Path, result: Any) -> None:
     arrays |= {"log_density": result.log_density}
     arrays |= {f"series.{i}": one for i, one in enumerate(result.problem.panel)}
     arrays |= {f"inputs.{i}": one for i, one in enumerate(result.problem.inputs or ())}
+    likelihood = None if result.posterior is None else result.posterior.likelihood
+    completion: Completion | None = getattr(likelihood, "completion", None)
+    if completion is not None:
+        arrays |= {f"completion.{f.name}": getattr(completion, f.name) for f in fields(completion)}
     np.savez_compressed(folder / "draws.npz", **arrays)
     kernel = None if result.posterior is None else result.posterior.kernel
     if kernel is not None:
@@ -72,7 +78,7 @@ def _fields(folder: Path, facts: dict[str, Any], model: Any, prior: Prior | None
     for name, given in (("model", model), ("prior", prior)):
         if given is None and facts[name] is None:
             raise ValueError(f"its {name} could not be saved; give it, as in load(path, {name}=...)")
-    model = codec.decode(facts["model"]) if model is None else model
+    model = codec.decode(facts["model"]) if model is None else as_simulator(model)
     prior = codec.decode_prior(facts["prior"]) if prior is None else prior
     method = codec.decode(facts["method"])
     with (folder / "draws.npz").open("rb") as file, np.load(file, allow_pickle=False) as stored:
@@ -86,7 +92,7 @@ def _fields(folder: Path, facts: dict[str, Any], model: Any, prior: Prior | None
         "lag": None if facts["lag"] is None else (facts["lag"][0], facts["lag"][1]),
         "history": facts["history"],
         "arrays": {name[7:]: value for name, value in arrays.items() if name.startswith("arrays.")},
-        "posterior": _posterior(folder, facts["past"], method, problem),
+        "posterior": _posterior(folder, facts["past"], method, problem, _completion(arrays, prior.size)),
         "problem": problem,
         "method": method,
         "seed": facts["seed"],
@@ -99,7 +105,20 @@ def _numbered(arrays: dict[str, np.ndarray], name: str) -> tuple[np.ndarray, ...
     return tuple(arrays[f"{name}.{i}"] for i in range(count))
 
 
-def _posterior(folder: Path, past: Any, method: Any, problem: Problem) -> Posterior | None:
+def _completion(arrays: dict[str, np.ndarray], size: int) -> Completion | None:
+    """The probability of not failing, where it was learned."""
+    if "completion.weights" not in arrays:
+        return None
+    shapes = {"mean": (size,), "scale": (size,), "weights": (1 + size + size * (size + 1) // 2,)}
+    found = {name: arrays[f"completion.{name}"] for name in shapes}
+    if any(found[name].shape != shape for name, shape in shapes.items()):
+        raise ValueError("its probability of not failing does not fit its prior")
+    return Completion(**{name: jnp.asarray(value, dtype=float) for name, value in found.items()})
+
+
+def _posterior(
+    folder: Path, past: Any, method: Any, problem: Problem, completion: Completion | None
+) -> Posterior | None:
     """The learned one where a kernel was saved, the exact one where the method has it."""
     from safetensors.numpy import load_file
 
@@ -107,19 +126,19 @@ def _posterior(folder: Path, past: Any, method: Any, problem: Problem) -> Poster
         return method.posterior(problem) if hasattr(method, "posterior") else None
     plan = method.plan(problem)
     weights = load_file(folder / "kernel.safetensors")
-    skeleton = _skeleton(plan, Past(int(past[0]), tuple(past[1])), problem)
+    skeleton = _skeleton(plan, Past(int(past[0]), tuple(past[1]), plan.d_u(problem)), problem)
     kernel = _fill(skeleton, [weights[key] for key in sorted(weights)])
-    return Posterior(problem.prior, SurrogateLikelihood.of(kernel, plan.observed(problem)))
+    return Posterior(problem.prior, plan.likelihood(kernel, problem, completion))
 
 
 def _skeleton(plan: Plan, past: Past, problem: Problem) -> Kernel:
     """A kernel of the right shapes."""
-    d_y, size = plan.observed(problem).shape[1], problem.prior.size
+    d_y, size = plan.rows(problem.panel[0][None]).shape[2], problem.prior.size
     keys = jax.random.split(jax.random.key(0), plan.training.num_members)
     members = eqx.filter_vmap(lambda k: plan.family.make(k, d_y, past, size))(keys)
-    y, z = jnp.zeros(d_y), jnp.zeros(size)
-    region = Region.unknown(d_y, past.lag, past.num_far(d_y))
-    return Kernel(members, Scaling(y, y, y, z, z, plan.transform), past, region, plan.gaps)
+    y, z, u = jnp.zeros(d_y), jnp.zeros(size), jnp.zeros(past.d_u)
+    scaling = Scaling(y, y, y, z, z, plan.transform, u, u)
+    return Kernel(members, scaling, past, Region.unknown(d_y, past), plan.gaps)
 
 
 def _fill(skeleton: Kernel, leaves: list[np.ndarray]) -> Kernel:

@@ -23,7 +23,7 @@ TABLE = {
 }
 ALL = pytest.mark.parametrize("name", TABLE)
 FLOWS = pytest.mark.parametrize("name", ["MAF tanh", "MAF relu", "Spline"])
-PAST, SIZE, NUM_DRAWS = Past(2, (0.5, 0.9)), 2, 20_000
+PAST, SIZE, NUM_DRAWS = Past(2, (0.5, 0.9), 1), 2, 20_000
 
 
 @cache
@@ -45,7 +45,7 @@ def setting(name, d_y):
     density = perturbed(fresh(name, d_y))
     rng = np.random.default_rng(0)
     parts = rng.normal(size=(2, d_y)), np.array([[0.0] * d_y, [1.0] * d_y]), rng.normal(size=4 * d_y)
-    context = Context(*(jnp.asarray(x, dtype=float) for x in parts))
+    context = Context(*(jnp.asarray(x, dtype=float) for x in (*parts, rng.normal(size=PAST.num_known))))
     return density, context, jnp.array([0.5, -1.0])
 
 
@@ -156,7 +156,7 @@ def test_gradients_are_finite_far_outside(name):
     for far in (1e3, -1e3):
         for args in (
             (jnp.full(2, far), context, theta),
-            (jnp.zeros(2), Context(0 * context.lags + far, context.absent, context.far), theta),
+            (jnp.zeros(2), context._replace(lags=0 * context.lags + far), theta),
             (jnp.zeros(2), context, 0 * theta + far / 20),
             (
                 jnp.full(2, far),
@@ -184,7 +184,7 @@ def test_a_fresh_density_is_finite(name):
 @pytest.mark.parametrize("name", ["Mixture"])
 def test_an_ensemble_starts_at_different_members(name):
     y = jnp.asarray(np.random.default_rng(0).normal(size=(3, 6, 1)), dtype=float)
-    windows = Windows.of(y, jnp.ones(y.shape, bool), PAST)
+    windows = Windows.of(y, jnp.ones(y.shape, bool), PAST, y[:, :, :1])
     theta, use = jnp.arange(6.0).reshape(3, 2), jnp.ones((2, 3, 6), bool)
     start = eqx.filter_jit(TABLE[name].start)
     members = start(jax.random.key(0), 2, windows, theta, use, PAST)
@@ -200,7 +200,7 @@ def test_num_weights_of_a_mixture():
 
 
 def test_num_weights_leaves_masked_ones_out():
-    inputs = 2 * PAST.lag + PAST.num_far(1) + SIZE
+    inputs = 2 * PAST.lag + PAST.num_far(1) + PAST.lag + 1 + SIZE  # one column of known inputs
     density = setting("MAF tanh", 1)[0]
     total = sum(x.size for x in jax.tree.leaves(eqx.filter(density, eqx.is_inexact_array)))
     found = num_weights(density, 1, PAST, SIZE)

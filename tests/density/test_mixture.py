@@ -57,6 +57,7 @@ def context(d_y, rng):
         jnp.asarray(rng.normal(size=(2, d_y)), dtype=float),
         jnp.zeros((2, d_y)),
         jnp.asarray(rng.normal(size=PAST.num_far(d_y)), dtype=float),
+        jnp.zeros(0),
     )
 
 

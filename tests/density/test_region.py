@@ -25,6 +25,6 @@ def test_what_is_like_the_training_set_is_inside():
 
 
 def test_nothing_is_outside_an_unknown_region():
-    region = Region.unknown(2, PAST.lag, PAST.num_far(2))
+    region = Region.unknown(2, PAST)
     some = windows(100 * np.ones((1, 5, 2)))
     assert not np.asarray(region.distance(*some.take(jnp.zeros(5, int), jnp.arange(5)))).any()

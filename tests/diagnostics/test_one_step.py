@@ -61,7 +61,7 @@ def test_values_of_the_conditional_distribution():
     )
     zero, one = jnp.zeros(2), jnp.ones(2)
     kernel = Kernel(
-        members, Scaling(one, zero, one, zero[:1], one[:1], "none"), past, Region.unknown(2, 1, 0)
+        members, Scaling(one, zero, one, zero[:1], one[:1], "none"), past, Region.unknown(2, past)
     )
     series = rng.normal(size=(6, 2)).astype(np.float32)
     likelihood = SurrogateLikelihood.of(kernel, jnp.asarray(series))

@@ -8,7 +8,7 @@ from tsnl.methods.simulated import Simulated
 
 
 def test_figures_of_a_longer_lag(result):
-    simulated = Simulated.of_arrays(result.arrays)
+    simulated = Simulated.of_arrays(result.arrays, result.problem)
     z = thinned(unconstrained(result), 100)
     found = check_lag(jax.random.key(0), result, simulated, z)
     assert (found.figures["lag"], found.figures["longer_lag"]) == (result.lag[0], 2 * result.lag[0])

@@ -29,7 +29,8 @@ def kernel(transform="none", d_y=1):
         jnp.full(d_y, 2.0), jnp.full(d_y, 0.3), jnp.full(d_y, 0.8),
         jnp.array([1.0]), jnp.array([0.5]), transform,
     )  # fmt: skip
-    return Kernel(Line(jnp.array([0.5, 0.9])), scaling, Past(2, (0.7,)), Region.unknown(1, 2, 2))
+    past = Past(2, (0.7,))
+    return Kernel(Line(jnp.array([0.5, 0.9])), scaling, past, Region.unknown(1, past))
 
 
 SERIES = np.random.default_rng(0).normal(size=(11, 2)).astype(np.float32)

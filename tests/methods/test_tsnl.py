@@ -86,9 +86,10 @@ def test_choosing():
     series = np.full((5, 3, 1), np.nan)
     series[:4] = np.array([0.0, 3.0, 1.0, 2.0])[:, None, None]
     series[2, 1:] = np.nan  # it failed after its first row
-    simulated = Simulated(np.zeros((5, 1)), series, np.array([0, 0, 1, 1, -1]), count=4)
-    observed = np.zeros((3, 1))
-    chosen = {s: choose(s, simulated, observed, 2).tolist() for s in ("all", "last", "best")}
+    rounds = np.array([0, 0, 1, 1, -1])
+    simulated = Simulated(np.zeros((5, 1)), series, np.zeros((5, 3, 0)), rounds, np.full(5, 3), count=4)
+    problem = Problem(MODEL, PRIOR, (np.zeros((3, 1)),))
+    chosen = {s: choose(s, simulated, problem, 2).tolist() for s in ("all", "last", "best")}
     assert chosen["all"] == [True, True, True, True, False]
     assert chosen["last"] == [False, False, True, True, False]
     assert chosen["best"] == [True, False, False, True, False]

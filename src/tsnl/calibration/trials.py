@@ -19,14 +19,14 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from tsnl.infer import infer
+from tsnl.inference import infer
 from tsnl.methods.outcome import Method
 from tsnl.posterior import Posterior
 from tsnl.prior import Prior
 from tsnl.progress import progress_for
 from tsnl.result import Result
 from tsnl.sampling.diagnostics import effective_sizes
-from tsnl.simulation.batch import simulate
+from tsnl.simulation import as_simulator, simulate
 
 PosteriorDraws = Callable[[Key[Array, ""], Float[np.ndarray, "T d_y"]], Mapping[str, Any] | Result]
 DENSITY = "log density"  # the name of its ranks, beside those of the coordinates
@@ -145,6 +145,7 @@ def run_trials(
     if method is not None and posterior_draws is not None:
         raise ValueError("Both method and posterior_draws are given: one of them makes the draws.")
     setting = setting if isinstance(setting, Setting) else Triple(*setting)
+    setting = Triple(as_simulator(setting.model), setting.prior, setting.length)
     draws_fn = posterior_draws or refit(setting.model, setting.prior, method)
     wanted = list(range(trials)) if isinstance(trials, int) else list(trials)
     key = jax.random.key(seed)

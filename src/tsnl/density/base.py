@@ -65,13 +65,13 @@ class Family(Protocol):
 
 def flatten(context: Context, theta: Float[Array, " size"]) -> Float[Array, " inputs"]:
     """Context and parameters as one vector, for families that look at them alike."""
-    parts = (context.lags.ravel(), context.absent.ravel(), context.far, theta)
+    parts = (context.lags.ravel(), context.absent.ravel(), context.far, context.inputs, theta)
     return jnp.concatenate(parts)
 
 
 def num_inputs(d_y: int, past: Past, size: int) -> int:
     """Length of what `flatten` gives."""
-    return 2 * past.lag * d_y + past.num_far(d_y) + size
+    return past.num_features(d_y) + size
 
 
 def num_weights(density: Density, d_y: int, past: Past, size: int) -> int:
@@ -82,11 +82,12 @@ def num_weights(density: Density, d_y: int, past: Past, size: int) -> int:
     arrays, static = eqx.partition(density, eqx.is_inexact_array)
 
     def log_prob(arrays: Density, key: Key[Array, ""]) -> Array:
-        k = jax.random.split(key, 4)
+        k = jax.random.split(key, 5)
         context = Context(
             jax.random.normal(k[0], (past.lag, d_y)),
             jax.random.bernoulli(k[1], 0.5, (past.lag, d_y)) * 1.0,
             jax.random.normal(k[2], (past.num_far(d_y),)),
+            jax.random.normal(k[4], (past.num_known,)),
         )
         y, theta = jnp.split(jax.random.normal(k[3], (d_y + size,)), [d_y])
         return eqx.combine(arrays, static).log_prob(y, context, theta)

@@ -200,7 +200,7 @@ def _regression_of(j: int) -> Callable[[Any], tuple[Array, Array]]:
 def _fresh(key: Key[Array, ""], options: Mixture, past: Past, d_y: int, size: int, j: int) -> Part:
     """Weights at their start: regressions at zero, the network random with a small last layer."""
     keys = jax.random.split(key, options.depth + 1)
-    num_features = 2 * past.lag * d_y + past.num_far(d_y)
+    num_features = past.num_features(d_y)
     p1, p2 = 1 + size, 1 + size + comb(size + 1, 2)
     k = options.num_components
     sizes = [num_features + j + size, *[options.width] * options.depth]

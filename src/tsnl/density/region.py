@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from tsnl.windows import Context, Windows, pick_evenly
+from tsnl.windows import Context, Past, Windows, pick_evenly
 
 ROWS = 4096  # windows that describe the region, at most
 INSIDE = 0.999  # share of them that is inside
@@ -15,7 +15,7 @@ class Region(eqx.Module):
     r"""An ellipsoid around the windows of the training set, in standardised units.
 
     Attributes:
-        centre: mean of (y, lags, summaries).
+        centre: mean of (y, lags, summaries, inputs).
         whiten: L^{-T} of their covariance L L^T.
         limit: Mahalanobis distance within which all but a thousandth of the windows lie.
     """
@@ -36,9 +36,9 @@ class Region(eqx.Module):
         return Region(*(jnp.asarray(np.asarray(x, jnp.result_type(float))) for x in figures))
 
     @staticmethod
-    def unknown(d_y: int, num_lags: int, num_far: int) -> "Region":
+    def unknown(d_y: int, past: Past) -> "Region":
         """A region of the right shapes that holds everything."""
-        size = d_y + d_y * num_lags + num_far
+        size = d_y + d_y * past.lag + past.num_far(d_y) + past.num_known
         return Region(jnp.zeros(size), jnp.zeros((size, size)), jnp.ones(()))
 
     def distance(self, y: Float[Array, "n d_y"], context: Context) -> Float[Array, " n"]:
@@ -48,7 +48,8 @@ class Region(eqx.Module):
 
 
 def _points(y: Float[Array, "n d_y"], context: Context) -> Float[Array, "n F"]:
-    return jnp.concatenate([y, context.lags.reshape(len(y), -1), context.far], axis=1)
+    parts = y, context.lags.reshape(len(y), -1), context.far, context.inputs
+    return jnp.concatenate(parts, axis=1)
 
 
 @eqx.filter_jit

@@ -38,10 +38,10 @@ class Regression(NamedTuple):
 
 
 def features(context: Context) -> Float[Array, "... F"]:
-    """Lags, absences and summaries as one vector, in the order that the weights' prior knows."""
+    """Lags, absences, summaries and inputs as one vector, in the order that the weights' prior knows."""
     batch = context.far.shape[:-1]
     lags, absent = (x.reshape(*batch, -1) for x in (context.lags, context.absent))
-    return lax.concatenate([lags, absent, context.far], len(batch))
+    return lax.concatenate([lags, absent, context.far, context.inputs], len(batch))
 
 
 def soft(x: Array, bound: float) -> Array:

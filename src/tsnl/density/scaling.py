@@ -23,6 +23,7 @@ class Scaling(eqx.Module):
         unit: the unit in which a transform sees y: asinh(y / unit).
         y_mean, y_scale: of the transformed y, robust.
         z_mean, z_scale: of the unconstrained parameters.
+        u_mean, u_scale: of the known inputs, where there are any.
         transform: "none"; "asinh" for wide ranges of both signs; "log1p", sign(y) log(1 + |y|).
     """
 
@@ -32,6 +33,8 @@ class Scaling(eqx.Module):
     z_mean: Float[Array, " size"]
     z_scale: Float[Array, " size"]
     transform: Transform = eqx.field(static=True)
+    u_mean: Float[Array, " d_u"] = eqx.field(default_factory=lambda: jnp.zeros(0))
+    u_scale: Float[Array, " d_u"] = eqx.field(default_factory=lambda: jnp.zeros(0))
 
     def standardise(self, y: Float[Array, "*b d_y"]) -> Float[Array, "*b d_y"]:
         """From the user's units to the network's."""
@@ -59,6 +62,10 @@ class Scaling(eqx.Module):
         """Unconstrained parameters in the network's units."""
         return (z - self.z_mean) / self.z_scale
 
+    def standardise_u(self, u: Float[Array, "*b d_u"]) -> Float[Array, "*b d_u"]:
+        """Known inputs in the network's units."""
+        return (u - self.u_mean) / self.u_scale
+
 
 def forward(y: Any, unit: Any, transform: Transform, xp: Any = jnp) -> Any:
     """The transform of y, by numpy or by jax.numpy."""
@@ -70,9 +77,12 @@ def forward(y: Any, unit: Any, transform: Transform, xp: Any = jnp) -> Any:
 
 
 def fit_scaling(
-    series: Float[np.ndarray, "N T d_y"], z: Float[np.ndarray, "N size"], transform: Transform
+    series: Float[np.ndarray, "N T d_y"],
+    z: Float[np.ndarray, "N size"],
+    transform: Transform,
+    inputs: Float[np.ndarray, "N T d_u"] | None = None,
 ) -> Scaling:
-    """Robust location and scale of simulated series (NaN left out) and of their parameters.
+    """Robust location and scale of simulated series (NaN left out) and of their parameters and inputs.
 
     The centre of y is the median; its scale spans the middle 80 %, in units of a normal's.
 
@@ -92,12 +102,15 @@ def fit_scaling(
         )
     changed = forward(rows, unit, transform, np)
     dtype = jnp.result_type(float)
+    u = np.zeros((1, 1, 0)) if inputs is None else inputs
     figures = {
         "unit": unit,
         "y_mean": np.median(changed, axis=0),
         "y_scale": _spread(changed),
         "z_mean": z.mean(axis=0),
         "z_scale": z.std(axis=0) + 1e-6,
+        "u_mean": u.mean(axis=(0, 1)),
+        "u_scale": u.std(axis=(0, 1)) + 1e-6,
     }
     arrays: Any = {name: jnp.asarray(np.asarray(x, dtype)) for name, x in figures.items()}
     return Scaling(**arrays, transform=transform)

@@ -18,8 +18,8 @@ from tsnl.density.regression import Part
 from tsnl.windows import Past
 
 # Prior standard deviations, found by measurement on the linear, volatility and predator-prey problems.
-LAG, ABSENT, FAR = 1.0, 0.3, 0.5  # of the mean's weights at theta's centre
-LAG_SCALE, ABSENT_SCALE, FAR_SCALE = 0.05, 1.0, 0.3  # of the log-scale's
+LAG, ABSENT, FAR, INPUT = 1.0, 0.3, 0.5, 1.0  # of the mean's weights at theta's centre
+LAG_SCALE, ABSENT_SCALE, FAR_SCALE, INPUT_SCALE = 0.05, 1.0, 0.3, 0.3  # of the log-scale's
 SLOPE = 0.3  # of a weight's change with theta, over the weight's own
 OFFSET, OFFSET_SLOPE, OFFSET_SQUARE = 3.0, 1.0, 0.3  # of offsets: constant, linear, products
 CURVE = 1 / 3
@@ -31,12 +31,18 @@ def feature_sd(
     past: Past, num_features: int, fading: float
 ) -> tuple[Float[np.ndarray, " F"], Float[np.ndarray, " F"]]:
     """Prior sd of each feature's weight, in the mean and in the log-scale; lags fade."""
-    d_y = num_features // max(2 * past.lag + 2 * len(past.decays), 1)
+    d_y = _num_columns(past, num_features)
     fade = np.repeat(fading ** np.arange(past.lag), d_y)
-    rest = np.ones(num_features - 2 * len(fade))
-    mean = np.concatenate([LAG * fade, ABSENT * fade, FAR * rest])
-    scale = np.concatenate([LAG_SCALE * fade, ABSENT_SCALE * fade, FAR_SCALE * rest])
-    return mean, scale
+    rest = np.ones(past.num_far(d_y))
+    inputs = np.repeat(fading ** np.arange(past.lag + 1), past.d_u)
+    mean = np.concatenate([LAG * fade, ABSENT * fade, FAR * rest, INPUT * inputs])
+    parts = LAG_SCALE * fade, ABSENT_SCALE * fade, FAR_SCALE * rest, INPUT_SCALE * inputs
+    return mean, np.concatenate(parts)
+
+
+def _num_columns(past: Past, num_features: int) -> int:
+    """The d_y that gives so many features."""
+    return (num_features - past.num_known) // max(2 * past.lag + 2 * len(past.decays), 1)
 
 
 def slope_sd(size: int) -> tuple[Float[np.ndarray, "P1 1"], Float[np.ndarray, "P2 1"]]:
@@ -109,8 +115,8 @@ def make_table(part: Part, past: Past, fading: float) -> Table:
 
 
 def _kinds(past: Past, num_features: int) -> list[slice]:
-    """The groups of features: lags, absences, levels and sizes of the far past."""
-    d_y = num_features // max(2 * past.lag + 2 * len(past.decays), 1)
+    """The groups of features: lags, absences, levels and sizes of the far past, inputs."""
+    d_y = _num_columns(past, num_features)
     near, far = past.lag * d_y, len(past.decays) * d_y
-    edges = [0, near, 2 * near, 2 * near + far, num_features]
+    edges = [0, near, 2 * near, 2 * near + far, 2 * near + 2 * far, num_features]
     return [slice(a, b) for a, b in pairwise(edges) if b > a]

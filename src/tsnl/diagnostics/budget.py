@@ -1,5 +1,6 @@
 """Were there enough simulations?"""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ def member_means(
     likelihood: SurrogateLikelihood, z: Float[np.ndarray, "n size"]
 ) -> Float[np.ndarray, "M size"]:
     """The posterior mean by each member of the ensemble alone, in sds from that of the draws."""
-    gap = member_log_likelihoods(likelihood, z) - log_likelihoods(likelihood, z)[:, None]
+    alone = replace(likelihood, completion=None)  # which the members have in common
+    gap = member_log_likelihoods(alone, z) - log_likelihoods(alone, z)[:, None]
     scaled = (z - z.mean(axis=0)) / (z.std(axis=0) + 1e-12)
     return np.stack([weights(column) @ scaled for column in gap.T])
 

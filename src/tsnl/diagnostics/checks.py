@@ -16,6 +16,7 @@ from tsnl.diagnostics.truncation import check_lag
 from tsnl.diagnostics.verdict import Report, Verdict
 from tsnl.diagnostics.windows import check_windows
 from tsnl.methods.simulated import Simulated
+from tsnl.simulation import Table
 
 NUM_WEIGHTED = 1000  # draws that are weighted anew by other likelihoods
 
@@ -38,7 +39,7 @@ def check(
     draws = unconstrained(result)
     verdicts = _kernel_checks(key, result, draws, refit)
     cost = 0
-    if num_replicates:
+    if num_replicates and not isinstance(result.problem.model, Table):  # which cannot simulate
         z = thinned(draws, num_replicates)
         z = z[np.arange(num_replicates) % len(z)]
         series = replicate(jax.random.fold_in(key, 2), result.problem, z)
@@ -76,7 +77,7 @@ def _kernel_checks(key: Any, result: Any, draws: np.ndarray, refit: bool) -> lis
     if _has_steps(result):
         found.append(check_surprise(one_step_of(result), result.lag[0], rng))
         if "simulated.z" in result.arrays:
-            simulated = Simulated.of_arrays(result.arrays)
+            simulated = Simulated.of_arrays(result.arrays, result.problem)
             kernel = result.posterior.kernel
             found.append(check_windows(kernel, result.problem.series, simulated, z, rng))
             if refit and result.lag[0] + 1 < result.problem.length:

@@ -1,5 +1,6 @@
 """Is the lag long enough? The kernel learned again with twice the lag, on the same simulations."""
 
+from dataclasses import replace
 from typing import Any
 
 import equinox as eqx
@@ -12,10 +13,10 @@ from scipy.special import stdtr
 from tsnl.density import Kernel
 from tsnl.diagnostics.draws import log_likelihoods, weighted_shift, weights
 from tsnl.diagnostics.verdict import FAIL_P, FAIL_SHIFT, LOOK_P, LOOK_SHIFT, Level, Verdict
-from tsnl.likelihood.surrogate import SurrogateLikelihood
 from tsnl.methods.learning import Plan, learn, prepare
 from tsnl.methods.simulated import Simulated, choose
-from tsnl.windows import Past, Windows, split
+from tsnl.problem import Problem
+from tsnl.windows import Windows, split
 
 LOOK_NATS, FAIL_NATS = np.log(20.0), np.log(100.0)  # log-odds of the longer lag
 
@@ -38,14 +39,13 @@ def check_lag(
     plan = result.method.plan(problem)
     old = likelihood.kernel
     longer = min(2 * old.past.lag, problem.length - 1)
-    kernels = [_refit(key, plan, simulated, old, lag, problem.series) for lag in (old.past.lag, longer)]
+    kernels = [_refit(key, plan, simulated, old, lag, problem) for lag in (old.past.lag, longer)]
     ours, same, twice = (
-        log_likelihoods(SurrogateLikelihood.of(kernel, plan.observed(problem)), z)
-        for kernel in (old, *kernels)
+        log_likelihoods(plan.likelihood(kernel, problem), z) for kernel in (old, *kernels)
     )
     noise = weighted_shift(z, weights(ours - ours), weights(same - ours))
     moved = weighted_shift(z, weights(same - ours), weights(twice - ours))
-    gains = _gains(key, plan, simulated, kernels, problem.series)
+    gains = _gains(key, plan, simulated, kernels, problem)
     return _verdict(old.past.lag, longer, moved, noise, gains, problem.length)
 
 
@@ -90,33 +90,32 @@ def _p_value(gains: Float[np.ndarray, " n"]) -> float:
     return float(stdtr(max(len(gains) - 1, 1), -gains.mean() / (error + 1e-12)))
 
 
-def _chosen(plan: Plan, simulated: Simulated, observed: np.ndarray) -> Bool[np.ndarray, " capacity"]:
-    return choose(plan.strategy, simulated, observed, plan.simulations)
+def _chosen(plan: Plan, simulated: Simulated, problem: Problem) -> Bool[np.ndarray, " capacity"]:
+    return choose(plan.strategy, simulated, problem, plan.simulations)
 
 
 def _refit(
-    key: Key[Array, ""], plan: Plan, simulated: Simulated, old: Kernel, lag: int, observed: np.ndarray
+    key: Key[Array, ""], plan: Plan, simulated: Simulated, old: Kernel, lag: int, problem: Problem
 ) -> Kernel:
-    chosen, past = _chosen(plan, simulated, observed), Past(lag, old.past.decays)
+    chosen, past = _chosen(plan, simulated, problem), replace(old.past, lag=lag)
     rng = np.random.default_rng(0)
-    return learn(key, rng, simulated, chosen, old.scaling, plan, past, np.isfinite(observed))[0]
+    return learn(key, rng, simulated, chosen, old.scaling, plan, past, problem)[0]
 
 
 def _gains(
-    key: Key[Array, ""], plan: Plan, simulated: Simulated, kernels: list[Kernel], observed: np.ndarray
+    key: Key[Array, ""], plan: Plan, simulated: Simulated, kernels: list[Kernel], problem: Problem
 ) -> Float[np.ndarray, " n"]:
     """Of each held-out series: log-score a row of the second kernel minus the first's."""
-    chosen, rows = _chosen(plan, simulated, observed), plan.rows(simulated.series)
+    chosen, rows = _chosen(plan, simulated, problem), plan.rows(simulated.series)
     targets = np.isfinite(rows).all(axis=2) & chosen[:, None]
-    options, dtype = plan.training, jnp.result_type(float)
+    options = plan.training
     lag = kernels[0].past.lag  # it matters to a single series only
     _, held = split(np.random.default_rng(0), targets, options.num_members, options.held_out, lag)
     scores = []
     for kernel in kernels:
         windows, theta = prepare(
-            key, rows.astype(dtype), np.isfinite(rows), simulated.z.astype(dtype),
-            kernel.scaling, kernel.past, plan.dequantise,
-        )  # fmt: skip
+            key, *plan.arrays(simulated), np.isfinite(rows), kernel.scaling, kernel.past, plan.dequantise
+        )
         scores.append(np.asarray(_scores(kernel, windows, theta)))
     gain = np.where(held, scores[1] - scores[0], 0.0).sum(axis=(0, 2))
     count = held.sum(axis=(0, 2))

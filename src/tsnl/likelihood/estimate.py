@@ -17,17 +17,23 @@ class Estimate(eqx.Module):
         prior: the prior.
         model: a model with `log_observation`.
         rows: the observed series in the model's own shape; a row of NaN is skipped as missing.
+        inputs: its known inputs, where there are any.
         num_particles: particles of each filter run.
     """
 
     prior: Prior = eqx.field(static=True)
     model: StateSpaceModel
     rows: Float[Array, "T ..."]
+    inputs: Float[Array, "T d_u"] | None
     num_particles: int = eqx.field(static=True)
 
     @staticmethod
     def of(
-        model: StateSpaceModel, prior: Prior, series: Float[np.ndarray, "T d_y"], num_particles: int
+        model: StateSpaceModel,
+        prior: Prior,
+        series: Float[np.ndarray, "T d_y"],
+        num_particles: int,
+        inputs: Float[np.ndarray, "T d_u"] | None = None,
     ) -> "Estimate":
         """Check the model and the series.
 
@@ -36,12 +42,13 @@ class Estimate(eqx.Module):
             ValueError: a row is missing in part.
         """
         require_filterable(model)
-        return Estimate(prior, model, whole_rows(model, series), num_particles)
+        known = None if inputs is None else jnp.asarray(inputs, dtype=float)
+        return Estimate(prior, model, whole_rows(model, series, inputs), known, num_particles)
 
     def __call__(self, key: Key[Array, ""], z: Float[Array, " size"]) -> Float[Array, ""]:
         """One run of the filter at z; -inf where it is impossible, never NaN."""
         filterable = require_filterable(self.model)
         theta = self.prior.constrain(z)
-        estimate = bootstrap(key, filterable, theta, self.rows, self.num_particles).log_likelihood
-        value = self.prior.log_prob_unconstrained(z) + estimate
+        found = bootstrap(key, filterable, theta, self.rows, self.num_particles, self.inputs)
+        value = self.prior.log_prob_unconstrained(z) + found.log_likelihood
         return jnp.where(jnp.isnan(value), -jnp.inf, value)

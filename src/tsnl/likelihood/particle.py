@@ -14,7 +14,7 @@ from tsnl.series import as_series
 
 
 class History(NamedTuple):
-    """The particles of every step, leading axes T and num_particles.
+    """The particles of one step, or of every step with a leading axis T.
 
     Attributes:
         particles: x_t, after the move.
@@ -23,8 +23,8 @@ class History(NamedTuple):
     """
 
     particles: PyTree
-    weights: Float[Array, "T num_particles"]
-    ancestors: Int[Array, "T num_particles"]
+    weights: Float[Array, "*T num_particles"]
+    ancestors: Int[Array, "*T num_particles"]
 
 
 class ParticleFiltered(NamedTuple):
@@ -92,14 +92,16 @@ def particle_filter(
     return _filter(key, filterable, theta, rows, num_particles, inputs, resample_below)
 
 
-def whole_rows(model: StateSpaceModel, series: Any, inputs: Any = None) -> Float[Array, "T ..."]:
+def whole_rows(
+    model: StateSpaceModel, series: Any, inputs: Any = None, *, empty: bool = False
+) -> Float[Array, "T ..."]:
     """A series in the model's own shape, each row observed or missing as a whole.
 
     Raises:
         ValueError: a row is missing in part.
     """
     shape = observation_shape(model, inputs)
-    rows = as_series(series, num_columns=shape[0] if shape else 1)
+    rows = as_series(series, num_columns=shape[0] if shape else 1, empty=empty)
     gaps = np.isnan(rows)
     partly = gaps.any(axis=1) & ~gaps.all(axis=1)
     if partly.any():
@@ -123,24 +125,17 @@ def bootstrap(
     """The filter itself, pure: for use inside `jit` and `vmap`, on rows in the model's own shape."""
     theta = model.complete(theta)
     uniform = jnp.full(num_particles, 1 / num_particles)
-    own = jnp.arange(num_particles, dtype=jnp.int32)
 
     def step(carry: tuple[State, Array], now: Any) -> tuple[tuple[State, Array], Any]:
-        particles, weights = carry
         t, y, u = now
-        key_resample, key_move = jax.random.split(jax.random.fold_in(key, t))
-        particles, weights, ancestors = jax.lax.cond(
-            effective_size(weights) < resample_below * num_particles,
-            lambda: _resample(particles, uniform, systematic(key_resample, weights)),
-            lambda: (particles, weights, own),
+        moved, increment = advance(key, model, theta, *carry, t, y, u, resample_below)
+        particles, weights, _ = moved
+        out = (
+            increment,
+            _mean(particles, weights),
+            effective_size(weights),
+            moved if keep_history else None,
         )
-        particles = jax.vmap(lambda k, x: model.sample_transition(k, x, theta, t, u))(
-            particle_keys(key_move, num_particles), particles
-        )
-        density = jax.vmap(lambda x: model.log_observation(y, x, theta, t, u))(particles)
-        weights, increment = _reweigh(weights, jnp.where(jnp.any(jnp.isnan(y)), 0.0, density))
-        history = History(particles, weights, ancestors) if keep_history else None
-        out = (increment, _mean(particles, weights), effective_size(weights), history)
         return (particles, weights), out
 
     keys = particle_keys(jax.random.fold_in(key, 0), num_particles)
@@ -154,6 +149,46 @@ def bootstrap(
 
 
 _filter = eqx.filter_jit(bootstrap)
+
+
+def advance(
+    key: Key[Array, ""],
+    model: Filterable,
+    theta: Theta,
+    particles: State,
+    weights: Float[Array, " n"],
+    t: Any,
+    y: Float[Array, "..."],
+    u: Any,
+    resample_below: float = 0.5,
+) -> tuple[History, Float[Array, ""]]:
+    r"""One step of the filter: resample where needed, move, weigh by row t; and its \(\log \hat p\).
+
+    Args:
+        key: of the whole filter; step t draws with `fold_in(key, t)`.
+        model: a model with `log_observation`.
+        theta: every parameter's value.
+        particles: at time t - 1.
+        weights: theirs.
+        t: the time.
+        y: its row; NaN is skipped as missing.
+        u: its inputs.
+        resample_below: resample when the effective size is under this share of the particles.
+    """
+    n = weights.shape[0]
+    uniform, own = jnp.full(n, 1 / n), jnp.arange(n, dtype=jnp.int32)
+    key_resample, key_move = jax.random.split(jax.random.fold_in(key, t))
+    particles, weights, ancestors = jax.lax.cond(
+        effective_size(weights) < resample_below * n,
+        lambda: _resample(particles, uniform, systematic(key_resample, weights)),
+        lambda: (particles, weights, own),
+    )
+    particles = jax.vmap(lambda k, x: model.sample_transition(k, x, theta, t, u))(
+        particle_keys(key_move, n), particles
+    )
+    density = jax.vmap(lambda x: model.log_observation(y, x, theta, t, u))(particles)
+    weights, increment = _reweigh(weights, jnp.where(jnp.any(jnp.isnan(y)), 0.0, density))
+    return History(particles, weights, ancestors), increment
 
 
 def particle_keys(key: Key[Array, ""], n: int) -> Key[Array, " n"]:

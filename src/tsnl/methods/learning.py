@@ -11,6 +11,8 @@ from jaxtyping import Array, Bool, Float, Key
 
 from tsnl.density import Family, Kernel, Region, Scaling, Transform, num_weights
 from tsnl.lag import LagChoice, by_acf, by_score
+from tsnl.likelihood.completion import Completion
+from tsnl.likelihood.surrogate import SurrogateLikelihood
 from tsnl.methods.gaps import gap_masks
 from tsnl.methods.simulated import Simulated, Strategy
 from tsnl.problem import Problem
@@ -60,28 +62,52 @@ class Plan:
         """Series as the density sees them."""
         return series.reshape(len(series), 1, -1) if self.whole else series
 
-    def observed(self, problem: Problem) -> Float[Array, "rows entries"]:
-        """The observed series as the density sees it."""
-        return jnp.asarray(self.rows(problem.series[None])[0])
+    def arrays(
+        self, simulated: Simulated
+    ) -> tuple[
+        Float[np.ndarray, "N rows entries"],
+        Float[np.ndarray, "N rows known"],
+        Float[np.ndarray, "N size"],
+    ]:
+        """Series, inputs and parameters of the simulations as `prepare` takes them."""
+        dtype = jnp.result_type(float)
+        inputs = simulated.inputs[:, :1, :0] if self.whole else simulated.inputs
+        return (
+            self.rows(simulated.series).astype(dtype),
+            inputs.astype(dtype),
+            simulated.z.astype(dtype),
+        )
+
+    def d_u(self, problem: Problem) -> int:
+        """Columns of the inputs in a context; a density of whole series has learned under them."""
+        return 0 if self.whole else problem.d_u
+
+    def likelihood(
+        self, kernel: Kernel, problem: Problem, completion: Completion | None = None
+    ) -> SurrogateLikelihood:
+        """What a kernel says of the observed series, and the probability that a simulation succeeds."""
+        panel = [self.rows(one[None])[0] for one in problem.panel]
+        inputs = None if self.whole else problem.inputs
+        return SurrogateLikelihood.of(kernel, *panel, inputs=inputs, completion=completion)
 
 
 def decide_lag(
-    key: Key[Array, ""], plan: Plan, simulated: Simulated, scaling: Scaling, observed: np.ndarray
+    key: Key[Array, ""], plan: Plan, simulated: Simulated, scaling: Scaling, problem: Problem
 ) -> LagChoice:
     """The lag of a plan, by its rule where it has one, from the first round's simulations."""
     if isinstance(plan.lag, int):
         return LagChoice(plan.lag, "it was given", {})
     series = plan.rows(simulated.series[: simulated.count])
     if plan.lag == "acf":
-        return by_acf(observed, series)
+        return by_acf(max(problem.panel, key=len), series)
     there = np.isfinite(simulated.series[:, 0, 0])
     num_windows = int(np.isfinite(series).all(axis=2).sum())
     d_y, size = series.shape[2], simulated.z.shape[1]
 
     def evaluate(lag: int) -> tuple[float, int]:
-        past = Past(lag, plan.decays)
+        past = Past(lag, plan.decays, problem.d_u)
         rng = np.random.default_rng(0)  # the same series held out for every lag
-        _, fit = learn(key, rng, simulated, there, scaling, plan, past, np.isfinite(observed))
+        _, fit = learn(key, rng, simulated, there, scaling, plan, past, problem)
         if plan.lag == "validation":
             return fit.held_out_loss, 0
         density = plan.family.make(key, d_y, past, size)
@@ -98,7 +124,7 @@ def learn(
     scaling: Scaling,
     plan: Plan,
     past: Past,
-    observed: Bool[np.ndarray, "T d_y"],
+    problem: Problem,
     effort: float = 1.0,
 ) -> tuple[Kernel, Fit]:
     """Fit a fresh kernel to the chosen series, in units of where the chosen parameters are."""
@@ -113,10 +139,9 @@ def learn(
     keys = jax.random.split(key, 3)
     seen = np.isfinite(rows)
     if plan.gaps:
-        seen &= gap_masks(rng, observed, len(rows))
-    windows, theta = prepare(
-        keys[2], rows.astype(dtype), seen, simulated.z.astype(dtype), scaling, past, plan.dequantise
-    )
+        patterns = [np.isfinite(one) for one in problem.panel]
+        seen &= gap_masks(rng, patterns, problem.length, len(rows))
+    windows, theta = prepare(keys[2], *plan.arrays(simulated), seen, scaling, past, plan.dequantise)
     members = plan.family.start(keys[0], options.num_members, windows, theta, use, past)
     members, fit = train(keys[1], members, windows, theta, use, held, options, effort)
     return Kernel(members, scaling, past, Region.of(windows, targets), plan.gaps), fit
@@ -126,8 +151,9 @@ def learn(
 def prepare(
     key: Key[Array, ""],
     series: Float[Array | np.ndarray, "N T d_y"],
-    seen: Bool[Array | np.ndarray, "N T d_y"],
+    inputs: Float[Array | np.ndarray, "N T d_u"],
     z: Float[Array | np.ndarray, "N size"],
+    seen: Bool[Array | np.ndarray, "N T d_y"],
     scaling: Scaling,
     past: Past,
     dequantise: bool,
@@ -136,6 +162,6 @@ def prepare(
     y = jnp.where(jnp.isfinite(series), series, 0.0)
     if dequantise:
         y += jax.random.uniform(key, y.shape, minval=-0.5, maxval=0.5)
-    return Windows.of(scaling.standardise(y), jnp.asarray(seen), past), scaling.standardise_z(
-        jnp.asarray(z)
-    )
+    u = scaling.standardise_u(jnp.asarray(inputs))
+    windows = Windows.of(scaling.standardise(y), jnp.asarray(seen), past, u)
+    return windows, scaling.standardise_z(jnp.asarray(z))

@@ -101,7 +101,8 @@ class MCMCABC:
             status += f"; the chains need a look: R-hat {r_hat:.3f}, effective size {effective:.0f}"
         progress.now(num_warmup + self.num_draws, status)
         nothing = np.full(distances.shape, np.nan)
-        return Outcome(z, nothing, trials.cost, status, notes.history, arrays={"distances": distances})
+        arrays = {"distances": distances, **trials.log.arrays()}
+        return Outcome(z, nothing, trials.cost, status, notes.history, arrays=arrays)
 
     def _phases(self, length: int) -> tuple[int, int]:
         """Pilot simulations and warm-up steps, cut down to what a budget allows."""

@@ -71,7 +71,8 @@ class PMMH:
         ledger = Ledger(problem.length, self.max_cost)
         allotted = allot(self.num_chains, self.num_warmup, self.num_particles, ledger)
         first = allotted.num_particles
-        target = Estimate.of(problem.model, problem.prior, problem.series, first)
+        known = None if problem.inputs is None else problem.inputs[0]
+        target = Estimate.of(problem.laws, problem.prior, problem.series, first, known)
         progress.start("PMMH", self.num_warmup + self.num_steps)
         runner = _Runner(progress, ledger, [])
         keys = jax.random.split(key, 7)

@@ -75,7 +75,7 @@ class RejectionABC:
         }
         status = f"{why}; tolerance {tolerance:.4g}; cost {trials.cost:,}"
         progress.now(1, status)
-        arrays = {"z": z, "distances": distances}
+        arrays = {"z": z, "distances": distances, **trials.log.arrays()}
         nothing = np.full((1, len(z)), np.nan)
         return Outcome(z[None], nothing, trials.cost, status, [record], arrays=arrays)
 

@@ -1,23 +1,30 @@
 """Sequential neural likelihood: propose, simulate, learn, sample, repeat."""
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Array, Key
+from jaxtyping import Array, Float, Key
 
-from tsnl.density import Kernel, Scaling, fit_scaling
+from tsnl.density import Scaling, fit_scaling
 from tsnl.lag import LagChoice
-from tsnl.likelihood.surrogate import SurrogateLikelihood
 from tsnl.methods.learning import Plan, decide_lag, learn
 from tsnl.methods.outcome import Outcome
-from tsnl.methods.simulated import Simulated, add_simulations, choose, propose, warn_if_far
+from tsnl.methods.simulated import (
+    Simulated,
+    add_simulations,
+    add_table,
+    choose,
+    propose,
+    warn_if_far,
+)
 from tsnl.posterior import Posterior, sample_posterior
 from tsnl.problem import Problem
 from tsnl.progress import Progress
 from tsnl.sampling import MCMC, Draws
+from tsnl.simulation import Table
 from tsnl.training import Fit
 from tsnl.windows import Past
 
@@ -26,11 +33,35 @@ ROUGH = 0.5  # share of the training steps in a round that is only proposed from
 PHASES = ("simulate", "train", "sample")
 
 
-def run_rounds(key: Key[Array, ""], problem: Problem, plan: Plan, progress: Progress) -> Outcome:
+@dataclass(frozen=True)
+class Before:
+    """What earlier rounds left, for a run that goes on from them.
+
+    Attributes:
+        simulated: the simulations.
+        z: unconstrained draws of the posterior as it is now.
+        scaling, lag: of the kernel.
+        history: their records.
+    """
+
+    simulated: Simulated
+    z: Float[np.ndarray, "chain draw size"]
+    scaling: Scaling
+    lag: LagChoice
+    history: list[dict[str, Any]]
+
+
+def run_rounds(
+    key: Key[Array, ""], problem: Problem, plan: Plan, progress: Progress, before: Before | None = None
+) -> Outcome:
     """Algorithm 1: propose, simulate, learn the kernel, sample, repeat."""
-    run = _Run(key, problem, plan, progress)
+    if isinstance(problem.model, Table):  # there is nothing to simulate in a second round
+        plan = replace(plan, rounds=1, simulations=len(problem.model), max_cost=None)
+    run = _Run(key, problem, plan, progress, before)
     progress.start(plan.title, plan.rounds)
     status = f"finished: all {plan.rounds} rounds run"
+    if isinstance(problem.model, Table):
+        status = f"finished: one round on a table of {plan.simulations} simulations"
     for round_ in range(plan.rounds):
         count = plan.affordable(run.simulated.cost, problem.length)
         if count == 0:
@@ -67,54 +98,68 @@ class _Run:
     lag: LagChoice
     posterior: Posterior
 
-    def __init__(self, key: Key[Array, ""], problem: Problem, plan: Plan, progress: Progress) -> None:
+    def __init__(
+        self,
+        key: Key[Array, ""],
+        problem: Problem,
+        plan: Plan,
+        progress: Progress,
+        before: Before | None,
+    ) -> None:
         self.problem, self.plan, self.progress = problem, plan, progress
         self.key_simulate, self.key, self.key_lag = jax.random.split(key, 3)
-        self.rng = np.random.default_rng(np.asarray(jax.random.key_data(self.key)))
-        self.simulated = Simulated.none(problem, plan.rounds * plan.simulations)
         self.draws: Draws | None = None
+        self.z: np.ndarray | None = None
         self.history: list[dict[str, Any]] = []
+        capacity = plan.rounds * plan.simulations
+        if before is None:
+            self.simulated = Simulated.none(problem, capacity)
+        else:
+            self.simulated = before.simulated.grown(problem, before.simulated.count + capacity)
+            self.z, self.history = before.z, list(before.history)
+            self.scaling, self.lag = before.scaling, before.lag
 
     def round(self, round_: int, count: int) -> float:
         """One round with `count` simulations; how far it moved the posterior."""
         plan, problem, simulated = self.plan, self.problem, self.simulated
-        keys = jax.random.split(jax.random.fold_in(self.key, round_), 3)
+        keys = jax.random.split(jax.random.fold_in(self.key, round_), 4)
+        rng = np.random.default_rng(np.asarray(jax.random.key_data(keys[3])))
         clock = [time.perf_counter()]
         self.tell(round_, 0)
-        z = propose(keys[0], self.rng, problem, self.draws, count, plan.widen)
-        add_simulations(self.key_simulate, problem, simulated, z, round_)
-        if round_ == 0:
+        if isinstance(problem.model, Table):
+            add_table(problem, simulated, problem.model)
+        else:
+            z = propose(keys[0], rng, problem, self.z, count, plan.widen)
+            add_simulations(self.key_simulate, problem, simulated, z, int(simulated.round_.max()) + 1)
+        if self.z is None:
             self.look_at_first()
         clock.append(time.perf_counter())
 
         self.tell(round_, 1)
-        chosen = choose(plan.strategy, simulated, problem.series, plan.simulations)
-        past = Past(self.lag.lag, plan.decays)
+        chosen = choose(plan.strategy, simulated, problem, plan.simulations)
+        past = Past(self.lag.lag, plan.decays, plan.d_u(problem))
         effort, sampler = self.effort(round_)
-        seen = np.isfinite(problem.series)
-        kernel, fit = learn(keys[1], self.rng, simulated, chosen, self.scaling, plan, past, seen, effort)
+        kernel, fit = learn(keys[1], rng, simulated, chosen, self.scaling, plan, past, problem, effort)
         clock.append(time.perf_counter())
 
         self.tell(round_, 2)
-        self.posterior = self.posterior_of(kernel)
-        old, self.draws = self.draws, self.sample(keys[2], sampler)
+        self.posterior = Posterior(
+            problem.prior, plan.likelihood(kernel, problem, simulated.completion())
+        )
+        old, self.draws = self.z, self.sample(keys[2], sampler)
+        self.z = self.draws.z
         clock.append(time.perf_counter())
         self.history.append(record(simulated, fit, self.draws, old, clock))
         return self.history[-1]["shift"]
 
     def look_at_first(self) -> None:
         """Units and lag, from the first round's simulations."""
-        first = self.simulated.series[: self.simulated.count]
-        z = self.simulated.z[: self.simulated.count]
-        self.scaling = fit_scaling(self.plan.rows(first), z, self.plan.transform)
-        warn_if_far(self.problem.series, first)
-        self.lag = decide_lag(self.key_lag, self.plan, self.simulated, self.scaling, self.problem.series)
-
-    def posterior_of(self, kernel: Kernel) -> Posterior:
-        """What a kernel says of the observed series."""
-        return Posterior(
-            self.problem.prior, SurrogateLikelihood.of(kernel, self.plan.observed(self.problem))
-        )
+        count = self.simulated.count
+        first, z = self.simulated.series[:count], self.simulated.z[:count]
+        inputs = None if self.plan.whole else self.simulated.inputs[:count]
+        self.scaling = fit_scaling(self.plan.rows(first), z, self.plan.transform, inputs)
+        warn_if_far(np.concatenate(self.problem.panel), first)
+        self.lag = decide_lag(self.key_lag, self.plan, self.simulated, self.scaling, self.problem)
 
     def effort(self, round_: int) -> tuple[float, MCMC]:
         """Share of the training, and the sampler: a kernel that is only proposed from may be rough.
@@ -128,8 +173,8 @@ class _Run:
     def sample(self, key: Key[Array, ""], sampler: MCMC) -> Draws:
         """Draws of the posterior as it is, with the draws before to start from."""
         points, spread = self.simulated.z[: self.simulated.count], None
-        if self.draws is not None:
-            old = self.draws.z.reshape(-1, points.shape[1])
+        if self.z is not None:
+            old = self.z.reshape(-1, points.shape[1])
             points = np.concatenate([points, old[:: -(-len(old) // 64)]])
             spread = np.atleast_2d(np.cov(old.T))
         return sample_posterior(key, self.posterior, points, sampler, spread)
@@ -154,7 +199,7 @@ def rougher(sampler: MCMC) -> MCMC:
 
 
 def record(
-    simulated: Simulated, fit: Fit, new: Draws, old: Draws | None, clock: list[float]
+    simulated: Simulated, fit: Fit, new: Draws, old: np.ndarray | None, clock: list[float]
 ) -> dict[str, Any]:
     """One round in figures, ready for JSON."""
     return {
@@ -170,7 +215,7 @@ def record(
         "acceptance": new.acceptance,
         "restarted_chains": new.num_restarted,
         "divergences": new.num_divergent,
-        "shift": float("nan") if old is None else shift(old.z, new.z),
+        "shift": float("nan") if old is None else shift(old, new.z),
         "seconds": dict(zip(PHASES, np.diff(clock).tolist(), strict=True)),
     }
 

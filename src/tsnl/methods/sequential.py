@@ -1,6 +1,7 @@
 """The options that sequential neural methods have in common."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,6 +16,7 @@ from tsnl.methods.simulated import Strategy
 from tsnl.problem import Problem
 from tsnl.progress import Progress
 from tsnl.sampling import MCMC
+from tsnl.simulation import Table
 from tsnl.training import Training
 
 
@@ -68,12 +70,13 @@ class Sequential:
     def run(self, key: Key[Array, ""], problem: Problem, progress: Progress) -> Outcome:
         """Infer; see `tsnl.infer`."""
         plan = self.plan(problem)
-        if self.max_cost is not None and self.max_cost < problem.length:
+        simulates = not isinstance(problem.model, Table)
+        if simulates and self.max_cost is not None and self.max_cost < problem.length:
             raise ValueError(
                 f"max_cost is {self.max_cost}, less than the {problem.length} calls of one simulation: "
                 f"allow at least a few of those."
             )
-        if isinstance(self.density, MAF) and plan.observed(problem).shape[1] == 1:
+        if isinstance(self.density, MAF) and plan.rows(problem.panel[0][None]).shape[2] == 1:
             warnings.warn(
                 "For scalar y an affine MAF can only be a Gaussian: use density=Mixture() or Spline() "
                 "unless that is what you want.",
@@ -108,14 +111,14 @@ class Sequential:
             sampler=self.sampler,
             strategy=self.strategy,
             transform=self.transform,
-            dequantise=is_integer(problem.series) if self.dequantise is None else self.dequantise,
+            dequantise=is_integer(problem.panel) if self.dequantise is None else self.dequantise,
             gaps=gaps,
             stop=self.stop,
             max_cost=self.max_cost,
         )
 
 
-def is_integer(series: np.ndarray) -> bool:
+def is_integer(panel: Sequence[np.ndarray]) -> bool:
     """Whether every observed value is an integer."""
-    values = series[np.isfinite(series)]
+    values = np.concatenate([series[np.isfinite(series)] for series in panel])
     return bool((values == np.round(values)).all())

@@ -101,7 +101,7 @@ class SMCABC:
                 arrays[f"generation{i}.{name}"] = getattr(generation, name)
         z = rng.permutation(draws.z)[None]  # copies apart: their order says nothing
         nothing = np.full(z.shape[:2], np.nan)
-        return Outcome(z, nothing, trials.cost, status, history, arrays=arrays)
+        return Outcome(z, nothing, trials.cost, status, history, arrays=arrays | trials.log.arrays())
 
     def _generations(
         self, rng: np.random.Generator, trials: Trials, progress: Progress

@@ -1,7 +1,7 @@
 """Trying parameters: simulate at them, measure how far off the series are, count the cost."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import equinox as eqx
@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from tsnl.methods.distance import Distance, Measure
+from tsnl.methods.failures import FailureLog
 from tsnl.prior import Prior
 from tsnl.problem import Problem
 from tsnl.simulation.batch import CHUNK
@@ -33,6 +34,7 @@ class Trials:
         count: series simulated so far.
         failed: those of them that have no distance.
         num_blocks: blocks of prior draws so far.
+        log: number, parameters and reason of the simulations that failed.
     """
 
     key_prior: Key[Array, ""]
@@ -43,6 +45,7 @@ class Trials:
     count: int = 0
     failed: int = 0
     num_blocks: int = 0
+    log: FailureLog = field(default_factory=FailureLog)
 
     @staticmethod
     def of(
@@ -106,6 +109,7 @@ class Trials:
     def _simulate(self, z: Float[np.ndarray, "n size"]) -> Float[np.ndarray, "n T d_y"]:
         theta = _by_block(lambda part: _constrain(self.problem.prior, part), z)
         batch = self.problem.simulate(self.key_simulate, theta, self.count)
+        self.log.add(batch.failures, z, self.count)
         self.count += len(z)
         return batch.series
 

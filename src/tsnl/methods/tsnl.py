@@ -28,6 +28,7 @@ class TSNL(Sequential):
     """
 
     takes_missing: ClassVar[bool] = True  # a missing target drops out, a missing context is marked
+    takes_panel: ClassVar[bool] = True  # the product of the likelihoods
 
     lag: Lag = 4
     decays: tuple[float, ...] = (0.5, 0.8, 0.95)
@@ -48,5 +49,5 @@ class TSNL(Sequential):
                 f"The series has {problem.length} rows and the lag is {self.lag}: every window would "
                 f"reach before the start. Choose a lag below {problem.length}."
             )
-        gaps = bool(np.isnan(problem.series).any()) if self.gaps is None else self.gaps
+        gaps = any(np.isnan(one).any() for one in problem.panel) if self.gaps is None else self.gaps
         return self.make_plan(problem, "T-SNL", False, self.lag, tuple(self.decays), gaps)

@@ -4,7 +4,7 @@ from tsnl.plots.calibration import ecdf_figure, rank_figure
 from tsnl.plots.costs import cost_figure
 from tsnl.plots.diagnostics import acf_figure, learning_figure, pit_figure, series_figure
 from tsnl.plots.pairs import marginal_figure, pair_figure
-from tsnl.plots.paths import forecast_figure, states_figure
+from tsnl.plots.paths import forecast_figure, states_figure, stream_figure
 from tsnl.plots.posterior import posterior_figure, prior_draws
 from tsnl.plots.style import Palette, style
 
@@ -23,5 +23,6 @@ __all__ = [
     "rank_figure",
     "series_figure",
     "states_figure",
+    "stream_figure",
     "style",
 ]

@@ -1,4 +1,4 @@
-"""Pictures of states and of forecasts: bands along time."""
+"""Pictures of states, forecasts and streams: bands along time."""
 
 from typing import Any
 
@@ -58,6 +58,30 @@ def forecast_figure(
                 after = (time[length:][: len(held_out)], held_out[:, i])
                 axes.plot(*after, color=palette.truth, lw=1.2, marker=".", ms=4, label="held out")
             axes.set_ylabel(f"y[{i}]" if len(panels) > 1 else "y")
+        _finish(panels)
+    return figure
+
+
+def stream_figure(stream: Any, *, dark: bool = False) -> Any:
+    """A panel for each coordinate of theta as data arrive, and one of the new rows' log-scores.
+
+    Args:
+        stream: a `Stream`.
+        dark: on dark paper.
+    """
+    bands = np.stack(stream.bands, axis=1)
+    time = np.arange(len(stream.series) - bands.shape[1] + 1, len(stream.series) + 1)
+    labels = stream.start.prior.labels
+    with style(dark) as palette:
+        figure, panels = _panels(len(labels) + 1)
+        for i, (axes, label) in enumerate(zip(panels, labels, strict=False)):
+            _bands(axes, time, bands[..., i], palette)
+            axes.set_ylabel(label)
+        outside = np.array([d > 1 for d in stream.distances], dtype=bool)
+        scores = np.array(stream.scores)
+        panels[-1].plot(time[1:], scores, color=palette.ink, lw=1, marker=".", ms=3)
+        panels[-1].plot(time[1:][outside], scores[outside], ".", color=palette.alert, ms=6)
+        panels[-1].set_ylabel("log-score")
         _finish(panels)
     return figure
 

@@ -13,7 +13,7 @@ from tsnl.density.kernel import Kernel
 from tsnl.likelihood.surrogate import SurrogateLikelihood
 from tsnl.prior import Prior
 from tsnl.sampling.mcmc import MCMC, Draws, sample
-from tsnl.series import as_series
+from tsnl.series import as_inputs, as_panel
 from tsnl.sites import Theta
 from tsnl.windows import Windows
 
@@ -45,12 +45,13 @@ class Posterior(eqx.Module):
         """The unnormalised log-density of theta in its own, constrained, coordinates."""
         return self.prior.log_prob(theta) + self.likelihood(self.prior.unconstrain(theta))
 
-    def condition(self, series: Any) -> "Posterior":
+    def condition(self, series: Any, inputs: Any = None) -> "Posterior":
         """The posterior of other data from the same model, by the same kernel: no simulation.
 
         Args:
             series: (T,) or (T, d_y), of any length; or a list of such series, whose likelihoods are
                 multiplied.
+            inputs: known inputs (T,) or (T, d_u), or a list of them, where the kernel learned with some.
 
         Raises:
             TypeError: there is no learned kernel.
@@ -58,15 +59,24 @@ class Posterior(eqx.Module):
         """
         if self.kernel is None:
             raise TypeError("This posterior has no learned kernel to use again: call tsnl.infer anew.")
-        panel = series if isinstance(series, list) and np.ndim(series[0]) > 0 else [series]
-        return self.condition_rows(*(check_rows(self.kernel, as_series(one)) for one in panel))
+        panel = as_panel(series)
+        known = check_inputs(self.kernel, inputs, [len(one) for one in panel])
+        return self.condition_rows(*(check_rows(self.kernel, one) for one in panel), inputs=known)
 
-    def condition_rows(self, *panel: Float[np.ndarray, "_ entries"]) -> "Posterior":
+    def condition_rows(
+        self,
+        *panel: Float[np.ndarray, "_ entries"],
+        inputs: tuple[Float[np.ndarray, "_ d_u"], ...] | None = None,
+    ) -> "Posterior":
         """The same for rows that are known to fit the kernel, NaN where they do not count."""
         assert self.kernel is not None
-        return Posterior(self.prior, SurrogateLikelihood.of(self.kernel, *panel))
+        completion = getattr(self.likelihood, "completion", None)
+        likelihood = SurrogateLikelihood.of(self.kernel, *panel, inputs=inputs, completion=completion)
+        return Posterior(self.prior, likelihood)
 
-    def update(self, rows: Any, *, seed: int = 0, num_particles: int = 2000) -> "Stream":
+    def update(
+        self, rows: Any, inputs: Any = None, *, seed: int = 0, num_particles: int = 2000
+    ) -> "Stream":
         """The posterior after new rows, without a simulation; this one is left as it is.
 
         Weighted particles follow the data: what comes back is a `Stream`, whose own `update` goes on at
@@ -74,20 +84,25 @@ class Posterior(eqx.Module):
 
         Args:
             rows: (d_y,) for one row or (n, d_y), NaN where missing.
+            inputs: known inputs of these rows, where the kernel learned with some.
             seed: one integer.
             num_particles: how many particles follow the data.
         """
         from tsnl.posterior.stream import Stream  # which is made of posteriors
 
-        return Stream.begin(self, self.observed(), seed=seed, num_particles=num_particles).update(rows)
+        series, known = self.observed()
+        stream = Stream.begin(self, series, known, seed=seed, num_particles=num_particles)
+        return stream.update(rows, inputs)
 
-    def observed(self) -> Float[np.ndarray, "T d_y"]:
-        """The one series that it is conditioned on, up to rounding; NaN where missing."""
+    def observed(self) -> tuple[Float[np.ndarray, "T d_y"], Float[np.ndarray, "T d_u"] | None]:
+        """The one series behind it, NaN where missing, and its inputs; up to rounding."""
         windows: Windows | None = getattr(self.likelihood, "windows", None)
         if windows is None or self.kernel is None or len(windows.y) > 1:
             raise TypeError("Streaming needs a posterior of one series with a learned kernel: use TSNL.")
-        rows = np.asarray(self.kernel.scaling.restore(windows.y[0]), dtype=np.float64)
-        return np.where(np.asarray(windows.seen[0]), rows, np.nan)
+        scaling = self.kernel.scaling
+        rows = np.asarray(scaling.restore(windows.y[0]), dtype=np.float64)
+        u = np.asarray(windows.u[0] * scaling.u_scale + scaling.u_mean, dtype=np.float64)
+        return np.where(np.asarray(windows.seen[0]), rows, np.nan), u if u.size else None
 
     def sample(
         self, *, seed: int, start: Any = None, options: MCMC | None = None
@@ -121,6 +136,27 @@ def check_rows(kernel: Kernel, series: Float[np.ndarray, "T d_y"]) -> Float[np.n
             "TSNL(gaps=True)."
         )
     return rows
+
+
+def check_inputs(
+    kernel: Kernel, inputs: Any, lengths: list[int]
+) -> tuple[Float[np.ndarray, "_ d_u"], ...] | None:
+    """Known inputs of series of these lengths, as the kernel takes them.
+
+    Raises:
+        ValueError: they do not fit, or are there where they should not be.
+    """
+    d_u = kernel.past.d_u
+    if inputs is None and d_u == 0:
+        return None
+    if inputs is None:
+        raise ValueError(f"The kernel learned with {d_u} column(s) of inputs: give inputs here too.")
+    if d_u == 0:
+        raise ValueError("inputs were given, and the kernel learned without: infer(..., inputs=...).")
+    known = as_inputs(inputs, lengths)
+    if known[0].shape[1] != d_u:
+        raise ValueError(f"inputs has {known[0].shape[1]} column(s), the kernel knows {d_u}.")
+    return known
 
 
 def sample_posterior(

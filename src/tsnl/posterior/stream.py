@@ -9,16 +9,18 @@ with resampling and Metropolis steps on all rows so far when the effective size 
 
 import warnings
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Float
 
 from tsnl.density.kernel import Kernel
-from tsnl.posterior.base import Posterior, check_rows, constrained, sample_posterior
+from tsnl.posterior.base import Posterior, check_inputs, check_rows, constrained, sample_posterior
+from tsnl.posterior.step import recent_of, step
 from tsnl.sampling.mcmc import MCMC
 from tsnl.sampling.smc import Cloud, rejuvenate
 from tsnl.sampling.spread import spread
@@ -27,6 +29,7 @@ from tsnl.windows import Recent
 
 REFRESH = 0.5  # effective share of the particles below which they are moved
 CAPACITY = 256  # rows that a likelihood is compiled for grow by as many
+LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the bands that are remembered
 
 
 @dataclass(frozen=True)
@@ -36,28 +39,35 @@ class Stream:
     Attributes:
         start: the posterior that the stream began with, whose kernel it uses.
         series: all rows so far.
+        inputs: their known inputs; no columns where there are none.
         cloud: weighted particles of z.
+        coordinates: the particles as free entries of theta.
         recent: what the kernel needs of the past.
+        seed: of everything random.
         scores: one-step predictive log-score of every new row; NaN of a missing one.
         distances: how far every new row lies from the region that the kernel was trained on: above 1 it
             is outside.
+        bands: quantiles of the coordinates, at `LEVELS`, at the start and after every new row.
         refreshes: how often the particles were moved.
-        seed: of everything random.
     """
 
     start: Posterior
     series: Float[np.ndarray, "T d_y"]
+    inputs: Float[np.ndarray, "T d_u"]
     cloud: Cloud
+    coordinates: Float[np.ndarray, "particle size"]
     recent: Recent
     seed: int
     scores: tuple[float, ...] = ()
     distances: tuple[float, ...] = ()
+    bands: tuple[Float[np.ndarray, "level size"], ...] = ()
     refreshes: int = 0
 
     @staticmethod
     def begin(
         posterior: Posterior,
         series: Any,
+        inputs: Any = None,
         *,
         seed: int,
         num_particles: int = 2000,
@@ -68,85 +78,130 @@ class Stream:
         Args:
             posterior: a posterior with a learned kernel.
             series: (T,) or (T, d_y), the rows so far.
+            inputs: their known inputs, where the kernel learned with some.
             seed: one integer.
             num_particles: how many particles follow the data.
             sampler: how the first ones are drawn.
         """
         kernel = _kernel(posterior)
         rows = check_rows(kernel, as_series(series))
+        known = check_inputs(kernel, inputs, [len(rows)])
         options = sampler or MCMC(num_draws=1000, min_effective=num_particles, max_extensions=20)
-        draws = sample_posterior(jax.random.key(seed), posterior.condition(rows), None, options)
+        now = posterior.condition_rows(rows, inputs=known)
+        draws = sample_posterior(jax.random.key(seed), now, None, options)
         flat = draws.z.reshape(-1, draws.z.shape[-1])
-        particles = spread(np.random.default_rng(seed), flat, num_particles)  # evenly, less noise
-        seen = np.isfinite(rows)
-        recent = _recent(kernel, np.where(seen, rows, 0.0), seen)
-        return Stream(posterior, rows, Cloud.even(particles), recent, seed)
+        cloud = Cloud.even(spread(np.random.default_rng(seed), flat, num_particles))
+        points = _coordinates(posterior, cloud)
+        u = np.zeros((len(rows), 0)) if known is None else known[0]
+        recent = recent_of(kernel, rows, u)
+        bands = (_quantiles(points, cloud.weights),)
+        return Stream(posterior, rows, u, cloud, points, recent, seed, bands=bands)
 
-    def update(self, rows: Any) -> "Stream":
-        """The posterior after new rows, (d_y,) or (n, d_y), NaN where missing."""
+    def update(self, rows: Any, inputs: Any = None) -> "Stream":
+        """The posterior after new rows, (d_y,) or (n, d_y), NaN where missing, under their inputs."""
         kernel = _kernel(self.start)
         values = np.atleast_1d(np.asarray(rows, dtype=np.float64))
         values = values[None] if values.ndim == 1 and values.size == self.series.shape[1] else values
+        checked = check_rows(kernel, as_series(values, empty=True))
+        one = None if inputs is None else np.reshape(inputs, (len(checked), -1))
+        known = check_inputs(kernel, one, [len(checked)])
         stream = self
-        for row in check_rows(kernel, as_series(values, empty=True)):
-            stream = stream._one(row)
+        for i, row in enumerate(checked):
+            stream = stream._one(row, np.zeros(0) if known is None else known[0][i])
         outside = [d for d in stream.distances[len(self.distances) :] if d > 1]
         if outside:
             warnings.warn(
                 f"{len(outside)} of {len(values)} new rows lie outside the region that the kernel was "
                 f"trained on, the furthest at {max(outside):.1f} times its border: see `distances`. "
-                f"Infer again on all rows, with simulations where the posterior is now.",
+                f"Simulate where the posterior is now: result.refine(stream, simulations=...).",
                 stacklevel=2,
             )
         return stream
 
-    def _one(self, row: Float[np.ndarray, " d_y"]) -> "Stream":
+    def _one(self, row: Float[np.ndarray, " d_y"], u: Float[np.ndarray, " d_u"]) -> "Stream":
         seen = np.isfinite(row)
         kernel, dtype = _kernel(self.start), self.cloud.z.dtype
-        log_q, distance, recent = _step(
-            kernel, self.recent, np.where(seen, row, 0.0).astype(dtype), seen, self.cloud.z
-        )
+        filled = np.where(seen, row, 0.0).astype(dtype)
+        log_q, far, recent = step(kernel, self.recent, filled, seen, u.astype(dtype), self.cloud.z)
         series = np.concatenate([self.series, row[None]])
-        if not seen.all():
-            nothing = float("nan")
-            return self._next(series, recent, self.cloud, nothing, nothing)
-        cloud, score = self.cloud.reweigh(np.asarray(log_q, dtype=np.float64))
-        return self._next(series, recent, cloud, score, float(distance))
-
-    def _next(
-        self, series: np.ndarray, recent: Recent, cloud: Cloud, score: float, distance: float
-    ) -> "Stream":
-        refreshes = self.refreshes
+        inputs = np.concatenate([self.inputs, u[None]])
+        cloud, score, distance = self.cloud, float("nan"), float("nan")
+        if seen.all():
+            cloud, score = self.cloud.reweigh(np.asarray(log_q, dtype=np.float64))
+            distance = float(far)
+        points, refreshes = self.coordinates, self.refreshes
         if cloud.effective < REFRESH * len(cloud.z):
             key = jax.random.fold_in(jax.random.key(self.seed), len(series))
-            cloud, refreshes = rejuvenate(key, _padded(self.start, series), cloud), refreshes + 1
+            cloud, refreshes = rejuvenate(key, _padded(self.start, series, inputs), cloud), refreshes + 1
+            points = _coordinates(self.start, cloud)
         return replace(
             self,
             series=series,
+            inputs=inputs,
             cloud=cloud,
+            coordinates=points,
             recent=recent,
             scores=(*self.scores, score),
             distances=(*self.distances, distance),
+            bands=(*self.bands, _quantiles(points, cloud.weights)),
             refreshes=refreshes,
         )
 
     @property
     def posterior(self) -> Posterior:
         """The posterior of all rows so far as a function."""
-        return self.start.condition(self.series)
+        known = (self.inputs,) if self.inputs.shape[1] else None
+        return self.start.condition_rows(self.series, inputs=known)
 
     @property
     def log_evidence(self) -> float:
         r"""\(\log q(y_{s+1:t} \mid y_{1:s})\), of the new rows given those before the stream."""
         return float(np.nansum(self.scores))
 
-    def sample(self, num_draws: int = 2000) -> dict[str, np.ndarray]:
-        """Draws of theta of equal weight: name to array (1, draw, *event)."""
+    def draw(self, num_draws: int) -> Float[np.ndarray, "draw size"]:
+        """Draws of z of equal weight, in no order."""
         rng = np.random.default_rng([self.seed, len(self.series)])
         cumulative = np.cumsum(self.cloud.weights)
         places = (rng.permutation(num_draws) + rng.uniform(size=num_draws)) / num_draws
-        index = np.minimum(np.searchsorted(cumulative, places), len(cumulative) - 1)
-        return constrained(self.start.prior, self.cloud.z[index][None])
+        return self.cloud.z[np.minimum(np.searchsorted(cumulative, places), len(cumulative) - 1)]
+
+    def sample(self, num_draws: int = 2000) -> dict[str, np.ndarray]:
+        """Draws of theta of equal weight: name to array (1, draw, *event)."""
+        return constrained(self.start.prior, self.draw(num_draws)[None])
+
+    def save(self, path: str | Path) -> None:
+        """Write one npz file: everything but the posterior that the stream began with."""
+        arrays: dict[str, Any] = {
+            name: np.asarray(getattr(self, name))
+            for name in ("series", "inputs", "coordinates", "seed", "scores", "distances", "bands")
+        }
+        arrays |= {"z": self.cloud.z, "log_weights": self.cloud.log_weights, "refreshes": self.refreshes}
+        leaves = jax.tree.leaves(eqx.filter(self.recent, eqx.is_array))
+        arrays |= {f"recent.{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
+        with Path(path).open("wb") as file:
+            np.savez_compressed(file, **arrays)
+
+    @staticmethod
+    def load(path: str | Path, posterior: Posterior) -> "Stream":
+        """Read what `save` wrote, for the posterior that the stream began with."""
+        with np.load(path, allow_pickle=False) as stored:
+            found = {name: stored[name] for name in stored.files}
+        skeleton = Recent.none(_kernel(posterior).past, found["series"].shape[1])
+        places, tree = jax.tree.flatten(skeleton)
+        leaves = [jnp.asarray(found[f"recent.{i}"]) for i in range(len(places))]
+        return Stream(
+            posterior,
+            found["series"],
+            found["inputs"],
+            Cloud(found["z"], found["log_weights"]),
+            found["coordinates"],
+            jax.tree.unflatten(tree, leaves),
+            int(found["seed"]),
+            tuple(found["scores"].tolist()),
+            tuple(found["distances"].tolist()),
+            tuple(found["bands"]),
+            int(found["refreshes"]),
+        )
 
 
 def _kernel(posterior: Posterior) -> Kernel:
@@ -155,34 +210,21 @@ def _kernel(posterior: Posterior) -> Kernel:
     return posterior.kernel
 
 
-def _padded(start: Posterior, series: Float[np.ndarray, "T d_y"]) -> Posterior:
+def _padded(
+    start: Posterior, series: Float[np.ndarray, "T d_y"], inputs: Float[np.ndarray, "T d_u"]
+) -> Posterior:
     """The posterior, its rows filled up to one of few lengths: compiled seldom."""
-    missing = -len(series) % CAPACITY
-    return start.condition_rows(np.pad(series, ((0, missing), (0, 0)), constant_values=np.nan))
+    more = ((0, -len(series) % CAPACITY), (0, 0))
+    known = (np.pad(inputs, more),) if inputs.shape[1] else None
+    return start.condition_rows(np.pad(series, more, constant_values=np.nan), inputs=known)
 
 
-@eqx.filter_jit
-def _step(
-    kernel: Kernel,
-    recent: Recent,
-    row: Float[Array | np.ndarray, " d_y"],
-    seen: Bool[Array | np.ndarray, " d_y"],
-    z: Float[Array | np.ndarray, "n size"],
-) -> tuple[Float[Array, " n"], Float[Array, ""], Recent]:
-    """Log-density of a row at every particle, its distance from the region, and the past with it."""
-    y = kernel.scaling.standardise(jnp.asarray(row))
-    one = jax.tree.map(lambda x: x[None], recent.context())
-    context = jax.tree.map(lambda x: jnp.broadcast_to(x, (len(z), *x.shape[1:])), one)
-    log_q = kernel.log_probs(
-        jnp.broadcast_to(y, (len(z), len(y))), context, kernel.scaling.standardise_z(jnp.asarray(z))
-    )
-    log_q += jnp.sum(kernel.scaling.log_jacobian(jnp.asarray(row)))
-    return log_q, kernel.region.distance(y[None], one)[0], recent.push(y, jnp.asarray(seen))
+def _coordinates(posterior: Posterior, cloud: Cloud) -> Float[np.ndarray, "particle size"]:
+    prior = posterior.prior
+    return np.asarray(prior.coordinates(prior.constrain_all(cloud.z)), dtype=np.float64)
 
 
-@eqx.filter_jit
-def _recent(
-    kernel: Kernel, rows: Float[Array | np.ndarray, "T d_y"], seen: Bool[Array | np.ndarray, "T d_y"]
-) -> Recent:
-    y = kernel.scaling.standardise(jnp.asarray(rows, dtype=float))
-    return Recent.of(y, jnp.asarray(seen), kernel.past)
+def _quantiles(
+    points: Float[np.ndarray, "particle size"], weights: Float[np.ndarray, " particle"]
+) -> Float[np.ndarray, "level size"]:
+    return np.quantile(points, LEVELS, axis=0, weights=weights, method="inverted_cdf")

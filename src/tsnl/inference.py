@@ -19,26 +19,34 @@ def infer(
     series: Any,
     method: Method | None = None,
     *,
+    inputs: Any = None,
     seed: int,
     progress: bool = True,
 ) -> Result:
-    """Infer the parameters that a prior names, from one observed series.
+    """Infer the parameters that a prior names, from one observed series or several.
 
     Args:
-        model: a `tsnl.StateSpaceModel`.
-        prior: a `tsnl.Prior` over some of its parameters.
-        series: (T,) or (T, d_y).
+        model: a `tsnl.StateSpaceModel`, a function (rng, theta) -> series, a `tsnl.BlackBox`, a
+            `tsnl.Program`, or a `tsnl.Table` of simulations made elsewhere.
+        prior: a `tsnl.Prior` over its parameters, or some of them.
+        series: (T,) or (T, d_y), NaN where missing; or a list of such series, of any lengths, that are
+            independent given theta.
         method: what to do; `TSNL()` where None.
+        inputs: known inputs (T,) or (T, d_u), passed to the model's laws row by row and to the kernel's
+            context; or a list of them, one for each series.
         seed: one integer; the same seed on the same machine gives the same draws to the bit.
         progress: show a bar where there is a terminal.
     """
     method = TSNL() if method is None else method
     cache_compilations()
-    problem = Problem.of(model, prior, series)
-    missing = int(np.isnan(problem.series).sum())
+    problem = Problem.of(model, prior, series, inputs)
+    name = type(method).__name__
+    if len(problem.panel) > 1 and not getattr(method, "takes_panel", False):
+        raise ValueError(f"{name} takes one series, {len(problem.panel)} were given: use TSNL.")
+    missing = sum(int(np.isnan(one).sum()) for one in problem.panel)
     if missing and not getattr(method, "takes_missing", False):
         raise ValueError(
-            f"The series has {missing} missing entries, which {type(method).__name__} cannot use yet: "
+            f"The series has {missing} missing entries, which {name} cannot use yet: "
             f"give a stretch without gaps."
         )
     watcher = progress_for(progress)

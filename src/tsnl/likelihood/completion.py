@@ -1,0 +1,82 @@
+r"""The probability that a simulation does not fail, given theta.
+
+A series that was observed did not fail: the likelihood of what was seen is
+
+.. math::
+    p(y, \text{ok} \mid \theta) = p(y \mid \text{ok}, \theta) \, P(\text{ok} \mid \theta),
+
+and a density that is learned from simulations that did not fail is the first factor alone.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+SPREAD_LINEAR, SPREAD_QUADRATIC = 2.5, 1.0  # prior sds of the weights, for standardised z
+MAX_STEPS = 100
+
+
+class Completion(eqx.Module):
+    r"""\(\log P(\text{ok} \mid \theta)\): logistic regression on linear and quadratic terms of z.
+
+    Attributes:
+        mean, scale: of z over all simulations, which standardise it.
+        weights: of one, of each entry of z, and of each product of two entries.
+    """
+
+    mean: Float[Array, " size"]
+    scale: Float[Array, " size"]
+    weights: Float[Array, " terms"]
+
+    @staticmethod
+    def of(z: Float[np.ndarray, "n size"], ok: Bool[np.ndarray, " n"]) -> "Completion | None":
+        """Learn it from all simulations of a run; None where none failed, or all did."""
+        if ok.all() or not ok.any():
+            return None
+        mean, scale = z.mean(axis=0), z.std(axis=0) + 1e-6
+        weights = fit(np.asarray(terms((z - mean) / scale)), ok.astype(float), precisions(z.shape[1]))
+        dtype = jnp.result_type(float)
+        return Completion(*(jnp.asarray(x, dtype=dtype) for x in (mean, scale, weights)))
+
+    def __call__(self, z: Float[Array, " size"]) -> Float[Array, ""]:
+        """The log-probability at an unconstrained z."""
+        return jax.nn.log_sigmoid(terms((z - self.mean) / self.scale) @ self.weights)
+
+
+def terms(z: Float[Array | np.ndarray, "*n size"]) -> Float[Array | np.ndarray, "*n terms"]:
+    """One, the entries of z, and the products of any two."""
+    rows, columns = np.triu_indices(z.shape[-1])
+    xp = np if isinstance(z, np.ndarray) else jnp
+    return xp.concatenate([xp.ones_like(z[..., :1]), z, z[..., rows] * z[..., columns]], axis=-1)
+
+
+def precisions(size: int) -> Float[np.ndarray, " terms"]:
+    """Of the Gaussian prior of each weight; none for the constant."""
+    num_products = size * (size + 1) // 2
+    spreads = [SPREAD_LINEAR] * size + [SPREAD_QUADRATIC] * num_products
+    return np.concatenate([[0.0], np.array(spreads) ** -2.0])
+
+
+def fit(
+    x: Float[np.ndarray, "n terms"], y: Float[np.ndarray, " n"], precision: Float[np.ndarray, " terms"]
+) -> Float[np.ndarray, " terms"]:
+    """The most probable weights, by Newton's method with halved steps."""
+
+    def loss(w: np.ndarray) -> float:
+        return float(np.sum(np.logaddexp(0.0, x @ w) - y * (x @ w)) + 0.5 * np.sum(precision * w**2))
+
+    weights = np.zeros(x.shape[1])
+    for _ in range(MAX_STEPS):
+        p = 1 / (1 + np.exp(-np.clip(x @ weights, -500, 500)))
+        gradient = x.T @ (p - y) + precision * weights
+        curvature = (x * (p * (1 - p))[:, None]).T @ x + np.diag(precision)
+        step = np.linalg.solve(curvature + 1e-9 * np.eye(len(weights)), gradient)
+        size, before = 1.0, loss(weights)
+        while loss(weights - size * step) > before and size > 1e-6:
+            size /= 2
+        weights = weights - size * step
+        if np.abs(size * step).max() < 1e-8:
+            break
+    return weights

@@ -1,0 +1,36 @@
+"""A record of the simulations that failed."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from jaxtyping import Float
+
+from tsnl.simulation import Failure
+
+MOST = 10_000  # failures that are kept one by one
+
+
+@dataclass
+class FailureLog:
+    """Number, parameters and reason of each simulation that failed, the first `MOST` of them."""
+
+    number: list[int] = field(default_factory=list)
+    z: list[np.ndarray] = field(default_factory=list)
+    reason: list[str] = field(default_factory=list)
+
+    def add(self, failures: tuple[Failure, ...], z: Float[np.ndarray, "n size"], first: int) -> None:
+        """Take those of a batch whose first simulation has the number `first`."""
+        for failure in failures[: MOST - len(self.number)]:
+            self.number.append(failure.number)
+            self.z.append(z[failure.number - first])
+            self.reason.append(failure.reason)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """To be kept with a result; nothing where nothing failed."""
+        if not self.number:
+            return {}
+        return {
+            "failed.number": np.array(self.number, dtype=np.int64),
+            "failed.z": np.stack(self.z),
+            "failed.reason": np.array(self.reason, dtype=np.str_),
+        }

@@ -1,0 +1,132 @@
+"""Worker processes that may die."""
+
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from tsnl.simulation.deadline import may_exit
+from tsnl.simulation.worker import load_file
+
+
+class Processes(Executor):
+    """An executor of worker processes, each started anew when it dies.
+
+    Every worker is a pool of its own, so that it is known which call a dead one was at. Workers are
+    spawned, not forked: JAX has threads, which do not survive a fork. They do without JAX unless the
+    simulator's file imports it, and end with the process that started them, however it ends.
+
+    Use it in a `with` block, or call `shutdown`. In a script, start it under
+    `if __name__ == "__main__":`, since workers import the script.
+
+    Args:
+        workers: how many.
+        file: the Python file of the simulator, where `tsnl.simulation.load_file` loaded it.
+    """
+
+    def __init__(self, workers: int, *, file: str | Path | None = None):
+        if workers < 1:
+            raise ValueError(f"workers is {workers}, expected at least 1.")
+        self.workers = workers
+        self._file = None if file is None else str(Path(file).resolve())
+        self._pools: list[ProcessPoolExecutor | None] = [None] * workers
+        self._load = [0] * workers
+        self._lock = threading.Lock()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
+        """Hand a call to the worker that has least to do.
+
+        Raises:
+            TypeError: it cannot be sent to another process.
+        """
+        try:
+            payload = pickle.dumps((fn, args, kwargs))
+        except Exception as error:
+            raise TypeError(
+                f"The simulator cannot be sent to a worker process ({error}): define it at the top "
+                f"level of a file, or run it with threads, with Dask, or with executor=None."
+            ) from error
+        with self._lock:
+            place = self._load.index(min(self._load))
+            self._load[place] += 1
+            try:
+                future = self._pool(place).submit(_call, payload)
+            except BrokenExecutor:  # it died while it was idle
+                self._drop(place)
+                future = self._pool(place).submit(_call, payload)
+        future.add_done_callback(lambda done: self._done(place, done))
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the workers."""
+        for pool in self._pools:
+            if pool is not None:
+                pool.shutdown(wait=wait, cancel_futures=cancel_futures)
+        self._pools = [None] * self.workers
+
+    def kill(self) -> None:
+        """End the workers at once, whatever they are at."""
+        for pool in self._pools:
+            for process in list(((pool and pool._processes) or {}).values()):
+                process.kill()
+        self.shutdown(cancel_futures=True)
+
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        """Wait for the workers, or end them at once after an error or Ctrl-C."""
+        if kind is None:
+            self.shutdown()
+        else:
+            self.kill()
+
+    def _pool(self, place: int) -> ProcessPoolExecutor:
+        pool = self._pools[place]
+        if pool is None:
+            pool = self._pools[place] = ProcessPoolExecutor(
+                1, multiprocessing.get_context("spawn"), initializer=_begin, initargs=(self._file,)
+            )
+        return pool
+
+    def _drop(self, place: int) -> None:
+        pool, self._pools[place] = self._pools[place], None
+        if pool is not None:
+            pool.shutdown(wait=False)
+
+    def _done(self, place: int, future: Future) -> None:
+        broken = not future.cancelled() and isinstance(future.exception(), BrokenExecutor)
+        with self._lock:
+            self._load[place] -= 1
+            if broken:
+                self._drop(place)
+
+
+def _begin(file: str | None) -> None:
+    """What a worker does first: leave Ctrl-C to its parent, end with it, load the simulator."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    may_exit()
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    if file is not None:
+        load_file(file)
+
+
+def _end_with(parent: Any) -> None:
+    parent.join()
+    os._exit(1)
+
+
+def _call(payload: bytes) -> Any:
+    """Unpack a call and make it; the bytes come from this run's own process, never from a file."""
+    try:
+        fn, args, kwargs = pickle.loads(payload)
+    except Exception as error:
+        raise TypeError(
+            f"A worker process cannot find the simulator ({type(error).__name__}: {error}): define it "
+            f"at the top level of a file that can be imported, or give that file to Processes."
+        ) from error
+    return fn(*args, **kwargs)

@@ -1,0 +1,42 @@
+"""Which windows to learn from: the split is by series, never by window."""
+
+import numpy as np
+from jaxtyping import Bool
+
+
+def split(
+    rng: np.random.Generator,
+    targets: Bool[np.ndarray, "N T"],
+    num_members: int,
+    fraction: float,
+    lag: int,
+) -> tuple[Bool[np.ndarray, "M N T"], Bool[np.ndarray, "M N T"]]:
+    """Which targets each member of an ensemble trains on, and which it is held to.
+
+    Whole series are held out, other ones for each member in turn, so that the ensemble together learns
+    from all. With a single series, the last block of time is held out, a gap of `lag` before it.
+
+    Args:
+        rng: a numpy generator.
+        targets: the windows that may be used at all.
+        num_members: M.
+        fraction: share of the series, or of the time, to hold out.
+        lag: L.
+    """
+    train = np.repeat(targets[None], num_members, axis=0)
+    held = np.zeros_like(train)
+    live = rng.permutation(np.flatnonzero(targets.any(axis=1)))
+    if fraction == 0:
+        return train, train
+    if len(live) == 1:
+        times = np.flatnonzero(targets[live[0]])
+        first = times[int(len(times) * (1 - fraction))]
+        held[:, live[0], first:] = targets[live[0], first:]
+        train[:, live[0], max(first - lag, min(first, 1)) :] = False
+        return (train, held) if train.any() else (held, held)  # too short to hold anything out
+    count = min(max(1, round(fraction * len(live))), len(live) - 1)
+    for member in range(num_members):
+        chosen = np.roll(live, -member * count)[:count]
+        held[member, chosen] = targets[chosen]
+        train[member, chosen] = False
+    return train, held
