@@ -45,6 +45,8 @@ ROOMS = [
     "inference",
     "calibration",
     "experiments",
+    "cli",
+    "__main__",
 ]
 
 

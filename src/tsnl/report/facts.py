@@ -115,27 +115,21 @@ def total_seconds(result: Any) -> float | None:
 
 
 def failures(result: Any) -> tuple[str, Table | None]:
-    """How many simulations failed, and where the first of them were; empty where none did."""
-    arrays = result.arrays
-    if "simulated.series" not in arrays:
+    """How many simulations failed, and the first of them with their reasons; empty where none did."""
+    found = result.failures
+    if not found:
         failed = sum(int(record.get("failed", 0)) for record in result.history)
         return (f"{failed:,} simulations did not reach their end." if failed else ""), None
-    alive = np.isfinite(arrays["simulated.series"]).all(axis=2)
-    cut = np.flatnonzero(~alive.all(axis=1))
-    if not len(cut):
-        return "", None
-    text = f"{len(cut):,} of {len(alive):,} simulations did not reach their end; the rows before it "
-    text += "were used."
+    text = f"{len(found):,} simulations did not reach their end."
     prior = result.problem.prior
-    chosen = cut[:MOST_FAILURES]
-    values = np.asarray(
-        prior.coordinates(prior.constrain_all(arrays["simulated.z"][chosen].astype(float)))
-    )
+    chosen = found[:MOST_FAILURES]
+    theta = {name: np.stack([one["theta"][name] for one in chosen]) for name in prior.names}
+    values = np.asarray(prior.coordinates(theta))
     rows = [
-        [str(i + 1), *(number(float(x)) for x in value), str(int(np.argmin(alive[i])) + 1)]
-        for i, value in zip(chosen, values, strict=True)
+        [f"{one['number'] + 1:,}", *(number(float(x)) for x in value), one["reason"]]
+        for one, value in zip(chosen, values, strict=True)
     ]
-    return text, Table("The first that failed", ["simulation", *prior.labels, "stopped at t"], rows)
+    return text, Table("The first that failed", ["simulation", *prior.labels, "reason"], rows)
 
 
 def configuration(result: Any) -> list[tuple[str, str]]:

@@ -14,6 +14,7 @@ from tsnl.diagnostics.replicates import replicate
 from tsnl.plots import acf_figure, learning_figure, pair_figure, pit_figure, prior_draws, series_figure
 from tsnl.report.facts import percent
 from tsnl.report.pictures import Picture, take
+from tsnl.simulation import Table
 
 MOST_COORDINATES = 8  # more panels than 8 by 8 cannot be read
 MOST_COLUMNS = 8
@@ -38,7 +39,8 @@ def data_pictures(result: Any, one: OneStep | None, num_replicates: int, seed: i
         seed: of the draws.
     """
     panel = result.problem.panel
-    if len(panel) > 1 or (num_replicates == 0 and one is None):
+    silent = num_replicates == 0 or isinstance(result.problem.model, Table)  # which cannot simulate
+    if len(panel) > 1 or (silent and one is None):
         return [_plain(rows, i if len(panel) > 1 else None) for i, rows in enumerate(panel)]
     if one is not None:
         return [_one_step_bands(result, one, seed)]
