@@ -29,6 +29,7 @@ ROOMS = [
     "methods",
     "codec",
     "storage",
+    "folder",
     "draws",
     "uniformity",
     "diagnostics",

@@ -1,8 +1,10 @@
 """The state as data arrive, against the Kalman filter."""
 
+import dataclasses
 from functools import cache
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 import pytest
@@ -12,6 +14,8 @@ from tsnl import MCMC, TSNL, Training
 from tsnl.density import Mixture
 from tsnl.likelihood.kalman import filter_moments
 from tsnl.models import LinearGaussian
+from tsnl.posterior import Stream
+from tsnl.sampling.smc import Cloud
 from tsnl.track import Track
 
 MODEL = LinearGaussian()
@@ -42,8 +46,8 @@ def test_it_agrees_with_the_kalman_filter_at_a_known_theta():
     rows = LONG[:26].copy()
     rows[22] = np.nan  # a missing row is predicted through
     with jax.enable_x64(True):
-        means, covariances = filter_moments(MODEL, {"Q": 0.1}, rows).filtered
-    stream = tsnl.posterior.Stream.begin(gappy().posterior, rows[:20], seed=0, num_particles=50)
+        means, covariances = filter_moments(MODEL, {"Q": 0.1}, jnp.asarray(rows)).filtered
+    stream = Stream.begin(gappy().posterior, rows[:20], seed=0, num_particles=50)
     track = Track.begin(MODEL, stream, NUM_DRAWS, NUM_PARTICLES).update(rows[20:])
     sd = np.sqrt(np.asarray(covariances)[19:, 0, 0])
     # ten filters of 300 particles; theta's own spread of 1 % moves the mean by far less
@@ -55,8 +59,6 @@ def test_it_agrees_with_the_kalman_filter_at_a_known_theta():
 
 @cache
 def gappy():
-    import dataclasses
-
     method = dataclasses.replace(result().method, gaps=True)
     return tsnl.infer(MODEL, SHARP, LONG[:20], method, seed=0)
 
@@ -74,10 +76,6 @@ def test_thetas_are_drawn_anew_when_the_stream_moves():
     track = begun()
     tired = track.cloud.log_weights.copy()
     tired[1:] = -50.0
-    import dataclasses
-
-    from tsnl.sampling.smc import Cloud
-
     track = dataclasses.replace(track, cloud=Cloud(track.cloud.z, tired - np.logaddexp.reduce(tired)))
     after = track.update(LONG[20])
     assert after.reruns == 1
@@ -97,20 +95,16 @@ def test_it_is_saved_and_goes_on_as_it_would_have(tmp_path):
 def test_what_cannot_be_tracked():
     with pytest.raises(ValueError, match="num_draws is 1 and num_particles 300: at least 2"):
         Track.begin(MODEL, begun().stream, 1, 300)
-    blind = tsnl.models.base.StateSpaceModel
     with pytest.raises(TypeError, match="no log_observation"):
-        Track.begin(_blind(blind), begun().stream, 10, 10)
+        Track.begin(Blind(), begun().stream, 10, 10)
 
 
-def _blind(base):
-    class Blind(base):
-        def sample_initial(self, key, theta):
-            return jax.random.normal(key)
+class Blind(tsnl.StateSpaceModel):
+    def sample_initial(self, key, theta):
+        return jax.random.normal(key)
 
-        def sample_transition(self, key, state, theta, t, u):
-            return state
+    def sample_transition(self, key, state, theta, t, u):
+        return state
 
-        def sample_observation(self, key, state, theta, t, u):
-            return state
-
-    return Blind()
+    def sample_observation(self, key, state, theta, t, u):
+        return state

@@ -1,16 +1,19 @@
 """One verb over swappable methods."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 
 from tsnl.compilation import cache_compilations
+from tsnl.folder import RunFolder
 from tsnl.methods import TSNL
 from tsnl.methods.outcome import Method
 from tsnl.problem import Problem
 from tsnl.progress import progress_for
-from tsnl.result import Result
+from tsnl.result import Result, load
 
 
 def infer(
@@ -22,6 +25,8 @@ def infer(
     inputs: Any = None,
     seed: int,
     progress: bool = True,
+    folder: str | Path | None = None,
+    resume: bool = False,
 ) -> Result:
     """Infer the parameters that a prior names, from one observed series or several.
 
@@ -36,6 +41,14 @@ def infer(
             context; or a list of them, one for each series.
         seed: one integer; the same seed on the same machine gives the same draws to the bit.
         progress: show a bar where there is a terminal.
+        folder: where to keep the run: simulations and rounds as they finish, then the result, for
+            `tsnl.load`. A run that was cut off, at whatever moment, can go on from there.
+        resume: go on with the run in the folder, if there is one: it comes to the same draws, to the
+            bit, as if it had never been cut off.
+
+    Raises:
+        FileExistsError: the folder holds a run, and resume is False.
+        ValueError: it holds a run of another question.
     """
     method = TSNL() if method is None else method
     cache_compilations()
@@ -49,9 +62,17 @@ def infer(
             f"The series has {missing} missing entries, which {name} cannot use yet: "
             f"give a stretch without gaps."
         )
+    if folder is not None:
+        store = RunFolder.open(Path(folder), problem, method, seed, resume)
+        if store.finished:
+            return load(folder, model=problem.model, prior=problem.prior)
+        problem = replace(problem, store=store)
     watcher = progress_for(progress)
     try:
         outcome = method.run(jax.random.key(seed), problem, watcher)
     finally:
         watcher.close()
-    return Result.of(problem, method, outcome, seed)
+    result = Result.of(problem, method, outcome, seed)
+    if folder is not None:
+        result.save(folder)
+    return result

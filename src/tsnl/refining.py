@@ -10,7 +10,8 @@ from jaxtyping import Float
 from tsnl.diagnostics.draws import unconstrained
 from tsnl.lag import LagChoice
 from tsnl.methods.outcome import Outcome
-from tsnl.methods.rounds import Before, run_rounds
+from tsnl.methods.record import Before
+from tsnl.methods.rounds import run_rounds
 from tsnl.methods.sequential import Sequential
 from tsnl.methods.simulated import Simulated
 from tsnl.posterior import Stream, sample_posterior

@@ -1,6 +1,8 @@
 """A result as a folder of plain files: JSON, npz and safetensors; nothing is ever unpickled."""
 
 import json
+import os
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -25,8 +27,6 @@ FORMAT = 1
 
 def write(folder: Path, result: Any) -> None:
     """Write a `Result`."""
-    from safetensors.numpy import save_file
-
     folder.mkdir(parents=True, exist_ok=True)
     arrays: dict[str, Any] = {f"draws.{name}": value for name, value in result.draws.items()}
     arrays |= {f"arrays.{name}": value for name, value in result.arrays.items()}
@@ -37,12 +37,10 @@ def write(folder: Path, result: Any) -> None:
     completion: Completion | None = getattr(likelihood, "completion", None)
     if completion is not None:
         arrays |= {f"completion.{f.name}": getattr(completion, f.name) for f in fields(completion)}
-    np.savez_compressed(folder / "draws.npz", **arrays)
+    write_whole(folder / "draws.npz", lambda file: np.savez_compressed(file, **arrays))
     kernel = None if result.posterior is None else result.posterior.kernel
     if kernel is not None:
-        leaves = jax.tree.leaves(eqx.filter(kernel, eqx.is_array))
-        weights = {f"{i:04d}": np.asarray(x) for i, x in enumerate(leaves)}
-        save_file(weights, folder / "kernel.safetensors")
+        write_kernel(folder / "kernel.safetensors", kernel)
     facts = {
         "format": FORMAT,
         "names": list(result.draws),
@@ -52,11 +50,11 @@ def write(folder: Path, result: Any) -> None:
         "history": result.history,
         "seed": result.seed,
         "method": codec.encode(result.method),
-        "prior": _or_none(codec.encode_prior, result.problem.prior),
-        "model": _or_none(codec.encode, result.problem.model),
+        "prior": or_none(codec.encode_prior, result.problem.prior),
+        "model": or_none(codec.encode, result.problem.model),
         "past": None if kernel is None else [kernel.past.lag, list(kernel.past.decays)],
     }
-    (folder / "result.json").write_text(json.dumps(facts, indent=1))
+    write_text(folder / "result.json", json.dumps(facts, indent=1))
 
 
 def read(folder: Path, model: Any, prior: Prior | None) -> dict[str, Any]:
@@ -120,15 +118,48 @@ def _posterior(
     folder: Path, past: Any, method: Any, problem: Problem, completion: Completion | None
 ) -> Posterior | None:
     """The learned one where a kernel was saved, the exact one where the method has it."""
-    from safetensors.numpy import load_file
-
     if past is None:
         return method.posterior(problem) if hasattr(method, "posterior") else None
     plan = method.plan(problem)
-    weights = load_file(folder / "kernel.safetensors")
-    skeleton = _skeleton(plan, Past(int(past[0]), tuple(past[1]), plan.d_u(problem)), problem)
-    kernel = _fill(skeleton, [weights[key] for key in sorted(weights)])
+    seen = Past(int(past[0]), tuple(past[1]), plan.d_u(problem))
+    kernel = read_kernel(folder / "kernel.safetensors", plan, seen, problem)
     return Posterior(problem.prior, plan.likelihood(kernel, problem, completion))
+
+
+def write_kernel(place: Path, kernel: Kernel) -> None:
+    """The weights of a kernel, as safetensors."""
+    from safetensors.numpy import save
+
+    leaves = jax.tree.leaves(eqx.filter(kernel, eqx.is_array))
+    data = save({f"{i:04d}": np.asarray(x) for i, x in enumerate(leaves)})
+    write_whole(place, lambda file: file.write(data))
+
+
+def write_text(place: Path, text: str) -> None:
+    """A text file."""
+    write_whole(place, lambda file: file.write(text.encode()))
+
+
+def write_whole(place: Path, write: Callable[[Any], Any]) -> None:
+    """Write a file beside its place, see it onto the disk, and move it there: whole or not at all."""
+    beside = place.with_name(f".{place.name}.{os.getpid()}")
+    with beside.open("wb") as file:
+        write(file)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(place)
+
+
+def read_kernel(place: Path, plan: Plan, past: Past, problem: Problem) -> Kernel:
+    """A kernel of a plan's shapes with the weights of a file.
+
+    Raises:
+        ValueError: they do not fit.
+    """
+    from safetensors.numpy import load_file
+
+    weights = load_file(place)
+    return _fill(_skeleton(plan, past, problem), [weights[key] for key in sorted(weights)])
 
 
 def _skeleton(plan: Plan, past: Past, problem: Problem) -> Kernel:
@@ -150,7 +181,8 @@ def _fill(skeleton: Kernel, leaves: list[np.ndarray]) -> Kernel:
     return eqx.combine(jax.tree.unflatten(tree, filled), static)
 
 
-def _or_none(encode: Any, value: Any) -> Any:
+def or_none(encode: Any, value: Any) -> Any:
+    """The plain form of a value, None where it has none."""
     try:
         return encode(value)
     except codec.NotSavableError:

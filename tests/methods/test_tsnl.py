@@ -12,9 +12,7 @@ from tsnl import MCMC, TSNL, Training
 from tsnl.density import MAF, Mixture
 from tsnl.experiments import LINEAR
 from tsnl.experiments.problems import linear_reference
-from tsnl.methods.rounds import shift
 from tsnl.methods.sequential import is_integer
-from tsnl.methods.simulated import Simulated, choose
 from tsnl.metrics import total_variation
 from tsnl.models import LinearGaussian, LotkaVolterra
 from tsnl.problem import Problem
@@ -80,37 +78,6 @@ def test_strategies_learn_from_other_simulations(strategy):
     assert found.cost == run().cost
     assert found.history[0]["loss"] == run().history[0]["loss"]  # there is nothing to choose from yet
     assert found.history[1]["loss"] != run().history[1]["loss"]
-
-
-def test_choosing():
-    series = np.full((5, 3, 1), np.nan)
-    series[:4] = np.array([0.0, 3.0, 1.0, 2.0])[:, None, None]
-    series[2, 1:] = np.nan  # it failed after its first row
-    rounds = np.array([0, 0, 1, 1, -1])
-    simulated = Simulated(np.zeros((5, 1)), series, np.zeros((5, 3, 0)), rounds, np.full(5, 3), count=4)
-    problem = Problem(MODEL, PRIOR, (np.zeros((3, 1)),))
-    chosen = {s: choose(s, simulated, problem, 2).tolist() for s in ("all", "last", "best")}
-    assert chosen["all"] == [True, True, True, True, False]
-    assert chosen["last"] == [False, False, True, True, False]
-    assert chosen["best"] == [True, False, False, True, False]
-    assert simulated.num_failed == 1
-
-
-def test_a_failed_series_is_cut_at_its_first_bad_value():
-    problem = Problem.of(MODEL, PRIOR, SERIES[:4])
-    simulated = Simulated.none(problem, 3)
-    rows = np.arange(8.0).reshape(2, 4, 1)
-    rows[1, 1] = np.inf
-    simulated.add(np.zeros((2, 1)), rows, 8, 0)
-    np.testing.assert_array_equal(np.isnan(simulated.series[:, :, 0]).sum(1), [0, 3, 4])
-    assert (simulated.count, simulated.cost, simulated.num_failed) == (2, 8, 1)
-
-
-def test_shift_is_in_standard_deviations():
-    z = np.random.default_rng(0).normal(size=(2, 500, 1))
-    np.testing.assert_allclose(shift(z, z), 0, atol=1e-12)
-    np.testing.assert_allclose(shift(z, z + 0.5), 0.5 / z.std(), rtol=1e-6)
-    np.testing.assert_allclose(shift(z - z.mean(), 2 * (z - z.mean())), np.log(2), rtol=1e-6)
 
 
 def test_stops_when_converged(monkeypatch):
@@ -230,8 +197,8 @@ def test_a_simulator_that_always_fails_is_named():
 
 def test_counts_are_dequantised():
     series = Counts().simulate(seed=0, length=20)
-    assert is_integer(series)
-    assert not is_integer(SERIES)
+    assert is_integer([series])
+    assert not is_integer([SERIES])
     method = replace(QUICK, **ONE_ROUND)
     problem = Problem.of(Counts(), SCALE, series)
     assert method.plan(problem).dequantise

@@ -1,3 +1,5 @@
+from collections import Counter
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -6,14 +8,14 @@ from tsnl.sampling.spread import spread
 
 
 @given(m=st.integers(1, 60), n=st.integers(1, 80), size=st.integers(1, 3), seed=st.integers(0, 99))
-def test_distinct_points_of_the_cloud(m, n, size, seed):
+def test_points_of_the_cloud_as_evenly_as_can_be(m, n, size, seed):
     points = np.random.default_rng(seed).normal(size=(m, size))
     found = spread(np.random.default_rng(seed), points, n)
-    rows = {tuple(p) for p in points}
-    picked = [tuple(p) for p in found]
+    picked = Counter(tuple(p) for p in found)
+    assert len(found) == n
+    assert set(picked) <= {tuple(p) for p in points}
     assert len(picked) == min(n, m)
-    assert set(picked) <= rows
-    assert len(set(picked)) == len(picked)
+    assert max(picked.values()) <= -(-n // m)
 
 
 @given(n=st.integers(1, 40), factor=st.integers(1, 10), seed=st.integers(0, 99))

@@ -1,17 +1,18 @@
 """Sequential neural likelihood: propose, simulate, learn, sample, repeat."""
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Key
 
-from tsnl.density import Scaling, fit_scaling
+from tsnl.density import Kernel, Scaling, fit_scaling
 from tsnl.lag import LagChoice
 from tsnl.methods.learning import Plan, decide_lag, learn
 from tsnl.methods.outcome import Outcome
+from tsnl.methods.record import PHASES, Before, Finished, RoundStore, record, rougher
 from tsnl.methods.simulated import (
     Simulated,
     add_simulations,
@@ -25,30 +26,10 @@ from tsnl.problem import Problem
 from tsnl.progress import Progress
 from tsnl.sampling import MCMC, Draws
 from tsnl.simulation import Table
-from tsnl.training import Fit
 from tsnl.windows import Past
 
 CONVERGED = 0.15  # shift of mean and of log sd, in posterior sds, below which a round was idle
 ROUGH = 0.5  # share of the training steps in a round that is only proposed from
-PHASES = ("simulate", "train", "sample")
-
-
-@dataclass(frozen=True)
-class Before:
-    """What earlier rounds left, for a run that goes on from them.
-
-    Attributes:
-        simulated: the simulations.
-        z: unconstrained draws of the posterior as it is now.
-        scaling, lag: of the kernel.
-        history: their records.
-    """
-
-    simulated: Simulated
-    z: Float[np.ndarray, "chain draw size"]
-    scaling: Scaling
-    lag: LagChoice
-    history: list[dict[str, Any]]
 
 
 def run_rounds(
@@ -126,14 +107,19 @@ class _Run:
         rng = np.random.default_rng(np.asarray(jax.random.key_data(keys[3])))
         clock = [time.perf_counter()]
         self.tell(round_, 0)
+        store = problem.store if isinstance(problem.store, RoundStore) else None
+        kept = None if store is None else store.get_round(round_, plan, problem)
         if isinstance(problem.model, Table):
             add_table(problem, simulated, problem.model)
         else:
             z = propose(keys[0], rng, problem, self.z, count, plan.widen)
             add_simulations(self.key_simulate, problem, simulated, z, int(simulated.round_.max()) + 1)
         if self.z is None:
-            self.look_at_first()
+            self.look_at_first(None if kept is None else kept.lag)
         clock.append(time.perf_counter())
+        if kept is not None:
+            self.posterior = self.posterior_of(kept.kernel)
+            return self.finish(kept)
 
         self.tell(round_, 1)
         chosen = choose(plan.strategy, simulated, problem, plan.simulations)
@@ -143,23 +129,34 @@ class _Run:
         clock.append(time.perf_counter())
 
         self.tell(round_, 2)
-        self.posterior = Posterior(
-            problem.prior, plan.likelihood(kernel, problem, simulated.completion())
-        )
-        old, self.draws = self.z, self.sample(keys[2], sampler)
-        self.z = self.draws.z
+        self.posterior = self.posterior_of(kernel)
+        draws = self.sample(keys[2], sampler)
         clock.append(time.perf_counter())
-        self.history.append(record(simulated, fit, self.draws, old, clock))
-        return self.history[-1]["shift"]
+        done = Finished(kernel, draws, record(simulated, fit, draws, self.z, clock), self.lag)
+        if store is not None:
+            store.put_round(round_, done)
+        return self.finish(done)
 
-    def look_at_first(self) -> None:
-        """Units and lag, from the first round's simulations."""
+    def finish(self, done: Finished) -> float:
+        """Take over what a round came to; how far it moved the posterior."""
+        self.draws, self.z = done.draws, done.draws.z
+        self.history.append(done.record)
+        return done.record["shift"]
+
+    def posterior_of(self, kernel: Kernel) -> Posterior:
+        """What a kernel says of the observed series."""
+        likelihood = self.plan.likelihood(kernel, self.problem, self.simulated.completion())
+        return Posterior(self.problem.prior, likelihood)
+
+    def look_at_first(self, lag: LagChoice | None) -> None:
+        """Units and lag, if it is not known yet, from the first round's simulations."""
         count = self.simulated.count
         first, z = self.simulated.series[:count], self.simulated.z[:count]
         inputs = None if self.plan.whole else self.simulated.inputs[:count]
         self.scaling = fit_scaling(self.plan.rows(first), z, self.plan.transform, inputs)
         warn_if_far(np.concatenate(self.problem.panel), first)
-        self.lag = decide_lag(self.key_lag, self.plan, self.simulated, self.scaling, self.problem)
+        question = (self.plan, self.simulated, self.scaling, self.problem)
+        self.lag = decide_lag(self.key_lag, *question) if lag is None else lag
 
     def effort(self, round_: int) -> tuple[float, MCMC]:
         """Share of the training, and the sampler: a kernel that is only proposed from may be rough.
@@ -168,7 +165,11 @@ class _Run:
         """
         more = self.plan.affordable(self.simulated.cost, self.problem.length) > 0
         rough = more and round_ + 1 < self.plan.rounds and self.plan.stop == "never"
-        return (ROUGH, rougher(self.plan.sampler)) if rough else (1.0, self.plan.sampler)
+        return (
+            (ROUGH, rougher(self.plan.sampler, self.plan.simulations))
+            if rough
+            else (1.0, self.plan.sampler)
+        )
 
     def sample(self, key: Key[Array, ""], sampler: MCMC) -> Draws:
         """Draws of the posterior as it is, with the draws before to start from."""
@@ -185,44 +186,3 @@ class _Run:
         if self.history:
             text += f" loss {self.history[-1]['loss']:.3f} cost {self.history[-1]['cost']:,}"
         self.progress.now(round_ + phase / len(PHASES), text)
-
-
-def rougher(sampler: MCMC) -> MCMC:
-    """Enough draws to propose from: a look at where the posterior is, not yet the answer."""
-    return replace(
-        sampler,
-        num_warmup=min(sampler.num_warmup, 100),
-        num_draws=min(sampler.num_draws, 50),
-        max_r_hat=max(sampler.max_r_hat, 1.2),
-        min_effective=min(sampler.min_effective, 40),
-    )
-
-
-def record(
-    simulated: Simulated, fit: Fit, new: Draws, old: np.ndarray | None, clock: list[float]
-) -> dict[str, Any]:
-    """One round in figures, ready for JSON."""
-    return {
-        "simulations": simulated.count,
-        "failed": simulated.num_failed,
-        "cost": simulated.cost,
-        "loss": fit.held_out_loss,
-        "losses": np.nanmean(fit.history[np.isfinite(fit.history).any(axis=1)], axis=1).tolist(),
-        "steps": fit.num_steps,
-        "retries": fit.num_retries,
-        "r_hat": new.r_hat,
-        "effective": new.effective,
-        "acceptance": new.acceptance,
-        "restarted_chains": new.num_restarted,
-        "divergences": new.num_divergent,
-        "shift": float("nan") if old is None else shift(old, new.z),
-        "seconds": dict(zip(PHASES, np.diff(clock).tolist(), strict=True)),
-    }
-
-
-def shift(old: np.ndarray, new: np.ndarray) -> float:
-    """How far the posterior moved: the larger of the change in mean and in log sd, in sds of the new."""
-    old, new = old.reshape(-1, old.shape[-1]), new.reshape(-1, new.shape[-1])
-    sd = new.std(axis=0)
-    mean = np.abs(new.mean(axis=0) - old.mean(axis=0)) / sd
-    return float(max(mean.max(), np.abs(np.log(sd / old.std(axis=0))).max()))

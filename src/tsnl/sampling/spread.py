@@ -7,14 +7,15 @@ from jaxtyping import Float
 def spread(
     rng: np.random.Generator, points: Float[np.ndarray, "m size"], n: int
 ) -> Float[np.ndarray, "n size"]:
-    """N of m points, one at random from each of n cells of equal mass.
+    """N of m points, one at random from each of n cells of equal mass; all, and again, where n > m.
 
     The cells come from cutting the cloud across its widest coordinate, again and again, each part
     getting its share of the n. Where a plain subsample would leave holes and clumps, these points cover
     the cloud evenly, and each point is as likely to be picked as any other, up to rounding.
     """
     if n >= len(points):
-        return points[rng.permutation(len(points))[:n]]
+        again = spread(rng, points, n % len(points)) if n % len(points) else points[:0]
+        return rng.permutation(np.concatenate([*[points] * (n // len(points)), again]))
     scale = points.std(axis=0) + 1e-12
     chosen: list[int] = []
     parts = [(np.arange(len(points)), n)]
