@@ -67,7 +67,7 @@ def test_all_parts_are_there_in_order(page, given, result):
         assert verdict.remedy in words
     for fact in (f"{result.cost:,} calls", "1,234 calls", "4: it was given", "sampler.num_chains"):
         assert fact in words
-    assert "LogNormal(loc=-0.5, scale=0.5)" in words
+    assert "LogNormal(loc=-1, scale=1)" in words
     assert "Replicates fails; lag needs a look; 1 of 3 checks pass." in words
     assert tsnl.__version__ in words
     assert not page.open
@@ -83,6 +83,7 @@ def test_hostile_text_is_text(page, path, given):
     text = path.read_text()
     assert "<script" not in text
     assert "<img src=x" not in text
+    assert "raised" in page.words or "not finite" in page.words
 
 
 def test_no_network_and_no_scripts(page, path):
@@ -181,7 +182,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("name", ["SMCABC", pytest.param("ExactMCMC", marks=pytest.mark.slow)])
 def test_other_methods(linear, given, name):
     found = tsnl.infer(*linear, OTHERS[name], seed=0, progress=False)
     page = Page(render(found, checks=given.checks, num_replicates=20))
@@ -201,7 +202,7 @@ def test_checks_are_made_where_none_are_given(linear):
 
 
 @pytest.mark.slow
-def test_columns_gaps_and_many_parameters(given, tmp_path):
+def test_columns_gaps_and_several_parameters(given, tmp_path):
     model = StochasticVolatility(C=[[1.0, 0.5], [0.5, 1.0]])
     prior = tsnl.Prior(C=dist.LKJ(2, 1.0), A=dist.Uniform(0.5, 1.0))
     series = np.array(model.simulate(seed=1, length=30))

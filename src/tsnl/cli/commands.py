@@ -19,12 +19,13 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
+def _version(wanted: bool) -> bool:
     if wanted:
         import tsnl
 
         typer.echo(f"tsnl {tsnl.__version__}")
         raise typer.Exit
+    return wanted
 
 
 @app.callback()

@@ -46,7 +46,6 @@ def run(arguments: Sequence[str]) -> int:
     except typer.Exit as done:
         return done.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        _say("stopped.")
         return INTERRUPTED
     except Exception as error:
         if debug:

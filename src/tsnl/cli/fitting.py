@@ -60,7 +60,7 @@ def demo_run(out: Path, seed: int) -> None:
     problem = LINEAR.observe(seed=1)
     method: Any = TSNL()
     begin = time.perf_counter()
-    result = run_into(out, problem.model, problem.prior, problem.series, method, seed, False)
+    result = run_into(out, problem.model, problem.prior, problem.series, method, seed)
     seconds = time.perf_counter() - begin
     keep_settings(out, Settings(seed=seed, title="Demo: the noise of a linear model"), method)
     mean, sd = exact_moments(problem)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import typer
 
 from tsnl.cli.model_file import read_model, without_model
 from tsnl.cli.options import Settings, to_toml
@@ -26,19 +27,28 @@ from tsnl.result import Result, load
 
 
 def run_into(
-    folder: Path, model: Any, prior: Prior, series: Any, method: Any, seed: int, resume: bool
+    folder: Path, model: Any, prior: Prior, series: Any, method: Any, seed: int, resume: bool = False
 ) -> Result:
-    """Infer and keep the run; the one place that knows how a run comes into its folder."""
+    """Infer and keep the run as it goes; Ctrl-C leaves a folder that `resume` goes on with."""
     refuse_to_overwrite(folder, resume)
-    result = infer(model, prior, series, method, seed=seed)
-    result.save(folder)
-    return result
+    try:
+        return infer(model, prior, series, method, seed=seed, folder=folder, resume=resume)
+    except KeyboardInterrupt:
+        hint = (
+            f"tsnl: stopped; {folder} keeps what is finished: go on by the same command with --resume."
+        )
+        typer.echo(f"\n{hint}", err=True)
+        raise
 
 
-def refuse_to_overwrite(folder: Path, allowed: bool = False) -> None:
-    """Raise where a folder holds a run already."""
-    if (folder / "result.json").exists() and not allowed:
-        raise FileExistsError(f"{folder} holds a run: choose another folder with --out.")
+def refuse_to_overwrite(folder: Path, resume: bool = False) -> None:
+    """Raise where a folder holds a run already, finished or not."""
+    if (folder / "result.json").exists() and not resume:
+        raise FileExistsError(f"{folder} holds a run already: choose another folder with --out.")
+    if (folder / "run.json").exists() and not resume:
+        raise FileExistsError(
+            f"{folder} holds a run that was stopped: go on with --resume, or choose another folder."
+        )
 
 
 def keep_settings(folder: Path, settings: Settings, method: Any) -> None:
