@@ -73,7 +73,7 @@ _HOMES = {
 }
 _ROOMS = {
     *("calibration", "density", "diagnostics", "experiments", "likelihood"),
-    *("metrics", "models", "plots", "simulation", "uniformity"),
+    *("metrics", "models", "plots", "report", "simulation", "uniformity"),
 }
 
 

@@ -216,7 +216,9 @@ class Result:
         from arviz_base import from_dict
         from arviz_stats.summary import summary
 
-        return summary(from_dict({"posterior": self.coordinates()}), round_to=4)
+        found = self.coordinates()  # labels may have signs that a name in a DataTree may not
+        named = {f"x{i}": draws for i, draws in enumerate(found.values())}
+        return summary(from_dict({"posterior": named}), round_to=4).set_axis(list(found), axis=0)
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Posterior and prior of every coordinate, and the series; a matplotlib figure."""
@@ -245,6 +247,29 @@ class Result:
             seed: of the replicates and of learning.
         """
         return check(self, summaries=summaries, num_replicates=num_replicates, refit=refit, seed=seed)
+
+    def report(
+        self,
+        path: str | Path,
+        *,
+        checks: Report | None = None,
+        title: str | None = None,
+        num_replicates: int = 99,
+        seed: int = 0,
+    ) -> Path:
+        """Write one HTML file: verdict, data, posterior, checks, cost and configuration.
+
+        Args:
+            path: of the file, such as "report.html".
+            checks: what `check()` said; made here where None.
+            title: of the page.
+            num_replicates: series to simulate for the predictive bands, where there is no kernel of
+                rows; 0 for none.
+            seed: of the predictive draws, and of the checks.
+        """
+        from tsnl.report import write  # needs jinja2 and matplotlib
+
+        return write(self, path, checks=checks, title=title, num_replicates=num_replicates, seed=seed)
 
     def save(self, path: str | Path) -> None:
         """Write a folder of plain files: JSON, npz and safetensors.

@@ -46,3 +46,22 @@ def test_report_is_plain_data():
     with pytest.raises(KeyError, match="'prior' was not checked"):
         report["prior"]
     assert Report([], 0).worst == "pass"
+
+
+def test_reports_read_back():
+    report = Report([GOOD, BAD], 1200)
+    assert Report.from_json(report.to_json()) == report
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"verdicts": [{"name": "lag"}], "cost": 0}', '{"verdicts": 3, "cost": 0}']
+)
+def test_something_else_is_no_report(text):
+    with pytest.raises(ValueError, match="no report of checks"):
+        Report.from_json(text)
+
+
+def test_unknown_verdicts(unchecked):
+    text = Report([GOOD], 0).to_json().replace('"verdict": "pass"', '"verdict": "<b>"')
+    with pytest.raises(ValueError, match="'<b>', expected one of"):
+        Report.from_json(text)

@@ -66,6 +66,23 @@ class Report:
         """Everything as JSON."""
         return json.dumps({"worst": self.worst, "cost": self.cost, **asdict(self)}, indent=1)
 
+    @staticmethod
+    def from_json(text: str) -> "Report":
+        """Read what `to_json` wrote.
+
+        Raises:
+            ValueError: it is something else.
+        """
+        try:
+            facts = json.loads(text)
+            found = Report([Verdict(**verdict) for verdict in facts["verdicts"]], int(facts["cost"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"This is no report of checks: {error!r}.") from error
+        for v in found:
+            if v.verdict not in LEVELS:
+                raise ValueError(f"A verdict is {v.verdict!r}, expected one of {LEVELS}.")
+        return found
+
     def __str__(self) -> str:
         margin = max((len(v.name) for v in self.verdicts), default=0) + 2
         lines = []

@@ -53,39 +53,42 @@ def pit_figure(pit: Float[np.ndarray, "rows d_y"], *, level: float = 0.95, dark:
 
 def series_figure(
     series: Float[np.ndarray, "T d_y"],
-    draws: Float[np.ndarray, "n T d_y"],
+    draws: Float[np.ndarray, "n T d_y"] | None,
     *,
     surprising: Sequence[int] = (),
     label: str = "one step ahead",
+    first: int = 1,
     dark: bool = False,
 ) -> Any:
     """The observed series over bands of predictive draws that hold 50 % and 90 % of them at each row.
 
     Args:
         series: the observed rows.
-        draws: of each row, one step ahead (`tsnl.diagnostics.predictive_draws`) or of whole series.
-        surprising: times t, from 1, to mark.
+        draws: of each row, one step ahead (`tsnl.diagnostics.predictive_draws`) or of whole series;
+            None for no bands.
+        surprising: times t to mark.
         label: what the draws are.
+        first: t of the first row.
         dark: on dark paper.
     """
     import matplotlib.pyplot as plt
 
-    time, d_y = np.arange(1, len(series) + 1), series.shape[1]
+    time, d_y = first + np.arange(len(series)), series.shape[1]
     with style(dark) as palette:
         size = (7.0, 2.4 * d_y)
         figure, panels = plt.subplots(d_y, 1, figsize=size, layout="constrained", squeeze=False)
         for j, axes in enumerate(panels[:, 0]):
-            for share, alpha in ((0.9, 0.2), (0.5, 0.45)):
-                ends = np.nanquantile(draws[:, :, j], [(1 - share) / 2, (1 + share) / 2], axis=0)
-                axes.fill_between(
-                    time, *ends, color=palette.main, alpha=alpha, lw=0, label=f"{share:.0%} {label}"
-                )
+            if draws is not None:
+                for share, alpha, name in ((0.9, 0.2, "90%"), (0.5, 0.45, f"50% {label}")):
+                    ends = np.nanquantile(draws[:, :, j], [(1 - share) / 2, (1 + share) / 2], axis=0)
+                    axes.fill_between(time, *ends, color=palette.main, alpha=alpha, lw=0, label=name)
             axes.plot(time, series[:, j], color=palette.ink, lw=1, marker=".", ms=3, label="observed")
             if len(surprising):
                 there = np.asarray(surprising)
-                axes.plot(there, series[there - 1, j], "o", mfc="none", color=palette.alert)
+                axes.plot(there, series[there - first, j], "o", mfc="none", color=palette.alert)
             axes.set(xlabel="t", ylabel="y" if d_y == 1 else f"y[{j}]")
-        panels[0, 0].legend(loc="best")
+        above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
+        panels[0, 0].legend(ncols=3, handlelength=1.2, columnspacing=1.2, **above)
     return figure
 
 
@@ -106,7 +109,7 @@ def learning_figure(history: Sequence[Mapping[str, Any]], *, dark: bool = False)
             last = i + 1 == len(history)
             axes.plot(
                 steps, losses, lw=1.5 if last else 1, color=palette.main,
-                alpha=1.0 if last else 0.2 + 0.5 * i / len(history), label=f"round {i + 1}",
+                alpha=1.0 if last else 0.4 + 0.3 * i / len(history), label=f"round {i + 1}",
             )  # fmt: skip
         axes.set(xlabel="step", ylabel="held-out loss of a row")
         axes.legend()
@@ -131,6 +134,7 @@ def acf_figure(
         dark: on dark paper.
     """
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import MaxNLocator
 
     last = max(len(series) // 4, lag + 1) if max_lag is None else max_lag
     last = min(last, len(series) - 1)
@@ -144,5 +148,6 @@ def acf_figure(
         axes.vlines(lags, 0.0, acf_norms(series, last), color=palette.main, lw=2)
         axes.axvline(lag + 0.5, color=palette.ink, lw=1, ls="--", label=f"lag {lag}")
         axes.set(xlabel="lag", ylabel="autocorrelation norm", ylim=(0.0, None))
+        axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
         axes.legend()
     return figure

@@ -53,6 +53,9 @@ def pair_figure(
                 axes.axvline(truth[column], color=palette.truth, lw=1)
             axes.set_xlim(*limits[column])
             _label(axes, row, column, i, j, count)
+        if prior:
+            place = grid[0, 0] if count == 1 else figure  # above the diagonal there is room
+            place.legend(*grid[0, 0].get_legend_handles_labels(), loc="upper right")
     return figure
 
 

@@ -59,5 +59,6 @@ def _marginal(axes: Any, draws: np.ndarray, prior: np.ndarray, reference: Any, p
 
 def prior_draws(prior: Any) -> dict[str, np.ndarray]:
     """Label to draws of the prior, to compare with."""
-    values = np.asarray(prior.coordinates(prior.sample(jax.random.key(0), 5000)))
+    theta = prior.constrain_all(prior.sample_unconstrained(jax.random.key(0), 5000))
+    values = np.asarray(prior.coordinates(theta))
     return {label: values[:, i] for i, label in enumerate(prior.labels)}

@@ -1,0 +1,234 @@
+"""The commands: arguments in, a few lines of text and files out."""
+
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tsnl.cli import arguments as given
+
+app = typer.Typer(
+    name="tsnl",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="Parameters of a time-varying system from one observed series and a simulator of it.",
+)
+
+
+def _version(wanted: bool) -> bool:
+    if wanted:
+        import tsnl
+
+        typer.echo(f"tsnl {tsnl.__version__}")
+        raise typer.Exit
+    return wanted
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def new(
+    path: given.NewFile,
+    jax: given.Jax = False,
+) -> None:
+    """Write a commented file to start from: a simulator and a prior."""
+    if path.suffix != ".py":
+        raise ValueError(f"{path} does not end in .py, as a Python file must.")
+    if path.exists():
+        raise FileExistsError(f"{path} is there already: choose another name.")
+    name = "state_space.txt" if jax else "black_box.txt"
+    text = (files("tsnl.cli") / "templates" / name).read_text(encoding="utf-8")
+    path.write_text(text.replace("MODEL_FILE", path.name), encoding="utf-8")
+    typer.echo(f"Wrote {path}. Try it: python {path}, then tsnl fit {path} data.csv --out run")
+
+
+@app.command()
+def fit(
+    model: given.ModelPath,
+    data: given.DataPath,
+    out: given.Out = Path("run"),
+    config: given.Config = None,
+    method: given.Method = None,
+    lag: given.Lag = None,
+    rounds: given.Rounds = None,
+    simulations: given.PerRound = None,
+    max_cost: given.MaxCost = None,
+    columns: given.Columns = None,
+    workers: given.Workers = None,
+    timeout: given.Timeout = None,
+    dask: given.Dask = None,
+    seed: given.Seed = None,
+    title: given.Title = None,
+    resume: given.Resume = False,
+    replicates: given.Replicates = 199,
+    refit: given.Refit = True,
+) -> None:
+    """Infer the parameters; print summary and verdicts, write run folder and report."""
+    from tsnl.cli.fitting import fit_run
+    from tsnl.cli.options import changed, read_settings
+
+    settings = changed(
+        read_settings(config),
+        {
+            "method": method,
+            "columns": None if columns is None else tuple(columns.split(",")),
+            "workers": workers,
+            "timeout": timeout,
+            "seed": seed,
+            "title": title,
+        },
+        {
+            "lag": int(lag) if lag is not None and lag.lstrip("-").isdecimal() else lag,
+            "rounds": rounds,
+            "simulations": simulations,
+            "max_cost": max_cost,
+        },
+    )
+    fit_run(model, data, out, settings, dask=dask, resume=resume, replicates=replicates, refit=refit)
+
+
+@app.command()
+def update(
+    run: given.RunPath,
+    data: given.NewRows,
+    out: given.UpdatedOut = None,
+    columns: given.Columns = None,
+    seed: given.FixedSeed = 0,
+) -> None:
+    """Take in new rows, without a simulation."""
+    from tsnl.cli.data import read_csv
+    from tsnl.cli.runs import read_run, refuse_to_overwrite, updated
+
+    target = run.with_name(f"{run.name}-updated") if out is None else out
+    refuse_to_overwrite(target)
+    rows = read_csv(data, () if columns is None else tuple(columns.split(","))).rows
+    result, _ = read_run(run)
+    found, stream = updated(result, rows, seed)
+    found.save(target)
+    typer.echo(_table(found))
+    typer.echo(f"{_sentence(found.status)} {stream.refreshes} times the particles were moved.")
+    typer.echo(f"Run: {target}")
+
+
+@app.command()
+def report(
+    run: given.RunPath,
+    out: given.ReportOut = None,
+    title: given.Title = None,
+    model: given.Simulator = None,
+) -> None:
+    """Write the report of a run anew."""
+    from tsnl.cli.options import read_settings
+    from tsnl.cli.runs import check_run, read_checks, read_run, report_run
+
+    result, can_simulate = read_run(run, model)
+    checks = read_checks(run) or check_run(run, result, 199 if can_simulate else 0, refit=True)
+    kept = run / "config.toml"
+    title = read_settings(kept).title if title is None and kept.exists() else title
+    typer.echo(f"Report: {report_run(run, result, checks, title, out)}")
+
+
+@app.command()
+def check(
+    run: given.RunPath,
+    model: given.Simulator = None,
+    replicates: given.Replicates = 199,
+    refit: given.Refit = True,
+) -> None:
+    """Check again whether a run can be trusted."""
+    from tsnl.cli.runs import check_run, read_run
+
+    result, can_simulate = read_run(run, model)
+    typer.echo(str(check_run(run, result, replicates if can_simulate else 0, refit)))
+    if replicates and not can_simulate:
+        typer.echo(
+            "No series were simulated: the run does not hold its simulator; give it with --model."
+        )
+
+
+@app.command()
+def forecast(
+    run: given.RunPath,
+    horizon: given.Horizon = 20,
+    out: given.ForecastOut = None,
+    source: given.Source = "kernel",
+    model: given.Simulator = None,
+    seed: given.FixedSeed = 0,
+) -> None:
+    """Forecast the rows after the series; write quantiles and a picture."""
+    from tsnl.cli.forecasting import write_forecast
+    from tsnl.cli.runs import read_run
+
+    chosen: Any = source
+    found = read_run(run, model)[0].forecast(horizon, chosen, seed=seed)
+    path, picture = write_forecast(found, run / "forecast.csv" if out is None else out)
+    typer.echo(path.read_text().rstrip())
+    typer.echo(f"Forecast: {path}, {picture}")
+
+
+@app.command()
+def compare(
+    model: given.ModelPath,
+    data: given.DataPath,
+    max_cost: given.EachCost = None,
+    methods: given.Methods = None,
+    columns: given.Columns = None,
+    workers: given.Workers = None,
+    timeout: given.Timeout = None,
+    seed: given.FixedSeed = 0,
+) -> None:
+    """Try the methods side by side, at equal cost."""
+    from tsnl.cli.comparing import compare_methods
+    from tsnl.cli.data import read_csv
+    from tsnl.cli.model_file import read_model, working
+
+    file = read_model(model)
+    rows = read_csv(data, () if columns is None else tuple(columns.split(","))).rows
+    names = None if methods is None else methods.split(",")
+    with working(file, workers, timeout) as simulator:
+        typer.echo(compare_methods(simulator, file.prior, rows, max_cost, names, seed))
+
+
+@app.command()
+def demo(
+    out: given.Out = Path("demo"),
+    seed: given.FixedSeed = 0,
+) -> None:
+    """Infer the noise of a linear model, beside the exact answer."""
+    from tsnl.cli.fitting import demo_run
+
+    demo_run(out, seed)
+
+
+@app.command()
+def reproduce(
+    name: given.Experiment = "all",
+    trials: given.Trials = None,
+    quick: given.Quick = False,
+    out: given.TablesOut = Path("out/experiments"),
+) -> None:
+    """Run the paper's experiments anew."""
+    experiments: Any = import_module("tsnl.experiments")  # slow to import
+    for path in experiments.reproduce(name, trials=trials, quick=quick, out=out):
+        typer.echo(f"Table: {path}")
+
+
+def _table(result: Any) -> str:
+    """The summary as text."""
+    return str(result.summary().to_string())
+
+
+def _sentence(status: str) -> str:
+    return f"{status[0].upper()}{status[1:]}."

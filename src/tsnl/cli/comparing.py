@@ -1,0 +1,72 @@
+"""The methods side by side, at equal cost."""
+
+import time
+from typing import Any
+
+import numpy as np
+
+from tsnl.inference import infer
+from tsnl.methods import MCMCABC, METHODS, PMMH, SMCABC, SNL, TSNL, ExactMCMC, RejectionABC
+from tsnl.models.base import Filterable, StateSpaceModel
+from tsnl.models.linear_gaussian import LinearGaussian
+from tsnl.prior import Prior
+
+NUM_SIMULATIONS = 100  # where no cost is given
+ROUNDS = 5
+
+
+def applicable(model: Any) -> list[Any]:
+    """The methods that can work on a model."""
+    found: list[Any] = [TSNL, SNL, SMCABC, RejectionABC, MCMCABC]
+    if isinstance(model, StateSpaceModel) and isinstance(model, Filterable):
+        found.append(PMMH)
+    return [*found, ExactMCMC] if isinstance(model, LinearGaussian) else found
+
+
+def compare_methods(
+    model: Any, prior: Prior, rows: np.ndarray, max_cost: int | None, names: list[str] | None, seed: int
+) -> str:
+    """A table: what each method found, what it cost, how long it took.
+
+    Args:
+        model: the simulator.
+        prior: the prior.
+        rows: the observed series.
+        max_cost: calls of the dynamics that each may make; None for 100 simulations.
+        names: of methods; None for all that apply.
+        seed: of each.
+    """
+    limit = NUM_SIMULATIONS * len(rows) if max_cost is None else max_cost
+    kinds = applicable(model) if names is None else [_kind(name) for name in names]
+    lines = [f"{'method':14}{'cost':>10}{'seconds':>9}  posterior mean ± sd"]
+    for kind in kinds:
+        begin = time.perf_counter()
+        try:
+            result = infer(model, prior, rows, _with_cost(kind, limit, len(rows)), seed=seed)
+        except (ValueError, TypeError, ArithmeticError) as error:
+            lines.append(f"{kind.__name__:14}{'–':>10}{'–':>9}  {error}")
+            continue
+        seconds = time.perf_counter() - begin
+        found = [f"{name} {x.mean():.3g} ± {x.std():.2g}" for name, x in result.coordinates().items()]
+        lines.append(f"{kind.__name__:14}{result.cost:10,}{seconds:9.1f}  {', '.join(found)}")
+    return "\n".join([*lines, f"At most {limit:,} calls of the dynamics for each."])
+
+
+def _kind(name: str) -> Any:
+    for kind in METHODS:
+        if kind.__name__.lower() == name.strip().lower():
+            return kind
+    raise ValueError(
+        f"There is no method {name!r}: choose from {', '.join(k.__name__ for k in METHODS)}."
+    )
+
+
+def _with_cost(kind: Any, limit: int, length: int) -> Any:
+    """A method that uses the whole of a budget and no more."""
+    if kind is ExactMCMC:
+        return ExactMCMC()
+    if kind in (TSNL, SNL):
+        return kind(max_cost=limit, rounds=ROUNDS, simulations=max(limit // (ROUNDS * length), 1))
+    if kind is SMCABC:
+        return SMCABC(max_cost=limit, stop="never")
+    return kind(max_cost=limit)

@@ -1,0 +1,84 @@
+"""A fit from files to a run folder with a report."""
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from tsnl.cli.data import read_csv
+from tsnl.cli.model_file import read_model, working
+from tsnl.cli.options import Settings, make_method
+from tsnl.cli.runs import check_run, keep_settings, refuse_to_overwrite, report_run, run_into
+from tsnl.result import Result
+
+
+def fit_run(
+    model_path: Path,
+    data_path: Path,
+    out: Path,
+    settings: Settings,
+    *,
+    dask: str | None,
+    resume: bool,
+    replicates: int,
+    refit: bool,
+) -> None:
+    """See `tsnl fit`."""
+    method = make_method(settings)
+    file = read_model(model_path)
+    rows = read_csv(data_path, settings.columns).rows
+    refuse_to_overwrite(out, resume)
+    title = settings.title or f"{', '.join(file.prior.names)} from {data_path.name}, {model_path.name}"
+    settings = replace(settings, title=title)
+    with working(file, settings.workers, settings.timeout, dask) as simulator:
+        begin = time.perf_counter()
+        result = run_into(out, simulator, file.prior, rows, method, settings.seed, resume)
+        seconds = time.perf_counter() - begin
+        keep_settings(out, settings, method)
+        finish(out, result, seconds, title, replicates, refit)
+
+
+def finish(out: Path, result: Result, seconds: float, title: str, replicates: int, refit: bool) -> None:
+    """Print summary and verdicts, write the report, say where it is."""
+    typer.echo(result.summary().to_string())
+    status = f"{result.status[0].upper()}{result.status[1:]}"
+    typer.echo(f"{status}; {result.cost:,} calls of the dynamics, {seconds:.0f} s.\n")
+    checks = check_run(out, result, replicates, refit)
+    typer.echo(f"{checks}\n")
+    path = report_run(out, result, checks, title)
+    typer.echo(f"Run: {out}\nReport: {path}")
+
+
+def demo_run(out: Path, seed: int) -> None:
+    """See `tsnl demo`."""
+    from tsnl.experiments import LINEAR
+    from tsnl.methods import TSNL
+
+    problem = LINEAR.observe(seed=1)
+    method: Any = TSNL()
+    begin = time.perf_counter()
+    result = run_into(out, problem.model, problem.prior, problem.series, method, seed)
+    seconds = time.perf_counter() - begin
+    keep_settings(out, Settings(seed=seed, title="Demo: the noise of a linear model"), method)
+    mean, sd = exact_moments(problem)
+    draws = result.draws["Q"]
+    typer.echo("A linear series of 100 rows, its noise variance Q unknown (the truth is 0.1).\n")
+    typer.echo(f"{'':24}{'mean':>8}{'sd':>8}")
+    typer.echo(f"{'exact, Kalman filter':24}{mean:8.4f}{sd:8.4f}")
+    typer.echo(f"{'T-SNL, simulator only':24}{draws.mean():8.4f}{draws.std():8.4f}\n")
+    finish(out, result, seconds, "Demo: the noise of a linear model", 199, True)
+
+
+def exact_moments(problem: Any) -> tuple[float, float]:
+    """Mean and sd of Q in the exact posterior of the linear problem."""
+    from tsnl.experiments.problems import linear_reference
+
+    z = np.linspace(np.log(0.005), np.log(2.0), 500)
+    q, log_p = np.exp(z), linear_reference(problem, z)
+    weights = np.exp(log_p - log_p.max())
+    weights /= weights.sum()
+    mean = float(weights @ q)
+    return mean, float(np.sqrt(weights @ (q - mean) ** 2))

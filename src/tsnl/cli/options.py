@@ -1,0 +1,142 @@
+"""Options of a run: defaults, then a TOML file, then the command line; and all of them as TOML again."""
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tsnl.codec import OPTIONS
+from tsnl.methods import METHODS
+
+NAMES = {kind.__name__.lower(): kind for kind in METHODS}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a fit is to do.
+
+    Attributes:
+        method: name of the method, as in Python, in any case.
+        options: its options, by name; a table for options inside options.
+        seed: one integer.
+        columns: columns of the CSV file to take; all where there are none.
+        workers: processes that run a black box; None for as many as there are cores.
+        timeout: seconds that one simulation of a black box may take.
+        title: of the report.
+    """
+
+    method: str = "TSNL"
+    options: Mapping[str, Any] | None = None
+    seed: int = 0
+    columns: tuple[str, ...] = ()
+    workers: int | None = None
+    timeout: float | None = None
+    title: str | None = None
+
+
+def read_settings(path: Path | None) -> Settings:
+    """The settings in a TOML file.
+
+    Raises:
+        ValueError: no TOML, or a name or value that does not fit.
+    """
+    if path is None:
+        return Settings()
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is no TOML: {error}.") from error
+    known = {field.name for field in fields(Settings)}
+    unknown = sorted(set(found) - known)
+    if unknown:
+        raise ValueError(f"{path}: unknown {unknown}; known are {sorted(known)}.")
+    expected: dict[str, Any] = {"method": str, "options": dict, "seed": int, "columns": list}
+    expected |= {"workers": int, "timeout": (int, float), "title": str}
+    for name, value in found.items():
+        if not isinstance(value, expected[name]) or isinstance(value, bool):
+            raise ValueError(f"{path}: {name} is {value!r}, which is of the wrong kind.")
+    if "columns" in found:
+        found["columns"] = tuple(str(column) for column in found["columns"])
+    return Settings(**found)
+
+
+def changed(settings: Settings, given: Mapping[str, Any], options: Mapping[str, Any]) -> Settings:
+    """Settings with what the command line says; None there says nothing."""
+    told = {name: value for name, value in given.items() if value is not None}
+    more = {name: value for name, value in options.items() if value is not None}
+    return replace(settings, **told, options={**(settings.options or {}), **more})
+
+
+def make_method(settings: Settings) -> Any:
+    """The method with its options.
+
+    Raises:
+        ValueError, TypeError: a name that is not known, or a value that does not fit.
+    """
+    kind = NAMES.get(settings.method.lower().replace("-", "").replace("_", ""))
+    if kind is None:
+        names = ", ".join(one.__name__ for one in METHODS)
+        raise ValueError(f"method is {settings.method!r}, expected one of {names}.")
+    return _make(kind(), settings.options or {}, kind.__name__)
+
+
+def _make(default: Any, table: Mapping[str, Any], name: str) -> Any:
+    """Options with the values of a table in place of their own; `class` there names another kind."""
+    table = dict(table)
+    if "class" in table:
+        kind = OPTIONS.get(str(table.pop("class")))
+        if kind is None or kind in METHODS:
+            raise ValueError(f"The class of {name} is unknown, expected one of {_inner()}.")
+        default = default if kind is type(default) else kind()
+    known = {field.name for field in fields(default)}
+    unknown = sorted(set(table) - known)
+    if unknown:
+        raise ValueError(
+            f"{name} has no option {', '.join(unknown)}; it has {', '.join(sorted(known))}."
+        )
+    values = {}
+    for key, value in table.items():
+        old = getattr(default, key)
+        if isinstance(value, dict) and not is_dataclass(old):
+            raise ValueError(f"{name}.{key} has no options inside it.")
+        values[key] = _make(old, value, f"{name}.{key}") if isinstance(value, dict) else _plain(value)
+    return replace(default, **values)
+
+
+def _inner() -> str:
+    return ", ".join(sorted(name for name, kind in OPTIONS.items() if kind not in METHODS))
+
+
+def _plain(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def to_toml(settings: Settings, method: Any) -> str:
+    """Settings with every option written out; `read_settings` and `make_method` take it back."""
+    top = {name: getattr(settings, name) for name in ("seed", "columns", "workers", "timeout", "title")}
+    lines = _table({"method": type(method).__name__, **top}, "")
+    return "\n".join(lines + _table(_fields(method), "options")) + "\n"
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+def _table(values: Mapping[str, Any], name: str) -> list[str]:
+    """A table of TOML: plain values, then tables inside it; without what is None or a function."""
+    lines = ["", f"[{name}]"] if name else []
+    inner: list[str] = []
+    for key, value in values.items():
+        if is_dataclass(value):
+            inner += _table({"class": type(value).__name__, **_fields(value)}, f"{name}.{key}")
+        elif isinstance(value, bool | int | float | str):
+            lines.append(f"{key} = {_value(value)}")
+        elif isinstance(value, tuple | list):
+            lines.append(f"{key} = [{', '.join(_value(item) for item in value)}]")
+    return lines + inner
+
+
+def _value(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str | bool) else repr(value)

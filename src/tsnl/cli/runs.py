@@ -1,0 +1,128 @@
+"""Runs in folders: making them, reading them, and the files that the command line adds to them.
+
+    config.toml     every option of the run; `tsnl fit --config` takes it back
+    checks.json     what the checks said
+    report.html     the report
+
+Nothing in a run folder is ever executed: what needs the user's simulator is given it with --model.
+"""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from tsnl.cli.model_file import read_model, without_model
+from tsnl.cli.options import Settings, to_toml
+from tsnl.compilation import cache_compilations
+from tsnl.diagnostics.verdict import Report
+from tsnl.inference import infer
+from tsnl.posterior import Stream
+from tsnl.prior import Prior
+from tsnl.report import write
+from tsnl.result import Result, load
+
+
+def run_into(
+    folder: Path, model: Any, prior: Prior, series: Any, method: Any, seed: int, resume: bool = False
+) -> Result:
+    """Infer and keep the run as it goes; Ctrl-C leaves a folder that `resume` goes on with."""
+    refuse_to_overwrite(folder, resume)
+    try:
+        return infer(model, prior, series, method, seed=seed, folder=folder, resume=resume)
+    except KeyboardInterrupt:
+        hint = (
+            f"tsnl: stopped; {folder} keeps what is finished: go on by the same command with --resume."
+        )
+        typer.echo(f"\n{hint}", err=True)
+        raise
+
+
+def refuse_to_overwrite(folder: Path, resume: bool = False) -> None:
+    """Raise where a folder holds a run already, finished or not."""
+    if (folder / "result.json").exists() and not resume:
+        raise FileExistsError(f"{folder} holds a run already: choose another folder with --out.")
+    if (folder / "run.json").exists() and not resume:
+        raise FileExistsError(
+            f"{folder} holds a run that was stopped: go on with --resume, or choose another folder."
+        )
+
+
+def keep_settings(folder: Path, settings: Settings, method: Any) -> None:
+    """Write the resolved configuration."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.toml").write_text(to_toml(settings, method), encoding="utf-8")
+
+
+def read_run(folder: Path, model_path: Path | None = None) -> tuple[Result, bool]:
+    """A run, and whether its simulator is at hand.
+
+    Args:
+        folder: of the run.
+        model_path: the user's file, where something is to be simulated.
+
+    Raises:
+        ValueError: it is no run, or needs the file.
+    """
+    cache_compilations()
+    if not (folder / "result.json").is_file():
+        raise FileNotFoundError(f"{folder} is no finished run of tsnl: tsnl fit makes one.")
+    if model_path is not None:
+        file = read_model(model_path)
+        return load(folder, model=file.model, prior=file.prior), True
+    kept = _kept(folder)
+    if not kept["prior"]:
+        raise ValueError(f"{folder} could not hold its prior: give the file with --model.")
+    return load(folder, model=None if kept["model"] else without_model()), kept["model"]
+
+
+def _kept(folder: Path) -> dict[str, bool]:
+    """Whether a run holds its model and its prior; a file that is damaged is left to `load`."""
+    try:
+        facts = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        return {name: facts[name] is not None for name in ("model", "prior")}
+    except (ValueError, KeyError, TypeError):
+        return {"model": True, "prior": True}
+
+
+def check_run(folder: Path, result: Result, replicates: int, refit: bool) -> Report:
+    """Check a run and keep what the checks said."""
+    found = result.check(num_replicates=replicates, refit=refit)
+    (folder / "checks.json").write_text(found.to_json(), encoding="utf-8")
+    return found
+
+
+def read_checks(folder: Path) -> Report | None:
+    """What the checks said; None where nobody asked."""
+    path = folder / "checks.json"
+    return Report.from_json(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def report_run(
+    folder: Path, result: Result, checks: Report, title: str | None, out: Path | None = None
+) -> Path:
+    """Write the report, into the folder where no other place is given."""
+    path = folder / "report.html" if out is None else out
+    return write(result, path, checks=checks, title=title, num_replicates=0)
+
+
+def updated(result: Result, rows: Any, seed: int) -> tuple[Result, Stream]:
+    """The run after new rows: the same kernel, no simulation; and the stream that led there."""
+    if result.posterior is None or result.posterior.kernel is None:
+        raise TypeError(f"{type(result.method).__name__} learns no kernel to update with: fit by TSNL.")
+    stream = result.posterior.update(rows, seed=seed)
+    draws = stream.sample()
+    count = next(iter(draws.values())).shape[1]
+    new = replace(
+        result,
+        draws=draws,
+        log_density=np.full((1, count), np.nan),
+        status=f"updated with {len(rows)} new rows, log-evidence {stream.log_evidence:.2f}",
+        posterior=stream.posterior,
+        problem=replace(result.problem, panel=(stream.series,)),
+        arrays={},  # simulations of the shorter series
+    )
+    return new, stream

@@ -1,0 +1,232 @@
+"""The commands on tiny problems, in this process but for the few that need one of their own."""
+
+import json
+import os
+import re
+import runpy
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tsnl
+from tsnl.cli.entry import run
+
+# Of the same shapes as in the tests of the checks: compiled once for both.
+TINY = """
+[options]
+rounds = 2
+simulations = 8
+lag = 3
+[options.training]
+num_members = 2
+min_steps = 60
+max_steps = 60
+[options.density]
+num_components = 2
+width = 4
+depth = 1
+[options.sampler]
+num_chains = 4
+num_warmup = 100
+num_draws = 150
+max_extensions = 0
+"""
+
+
+def call(*arguments):
+    """The exit code of a command."""
+    return run([str(one) for one in arguments])
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with a new model, its data and tiny options, and a run."""
+    folder = tmp_path_factory.mktemp("work")
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        assert call("new", "tank.py") == 0
+        text = Path("tank.py").read_text().replace('theta["noise"]', "0.3")
+        Path("tank.py").write_text(text.replace("    noise=dist.HalfNormal(0.5),\n", ""))
+        runpy.run_path("tank.py", run_name="__main__")
+        lines = (folder / "data.csv").read_text().splitlines()
+        (folder / "data.csv").write_text("\n".join(lines[:21]))
+        (folder / "more.csv").write_text("\n".join(lines[21:23]))
+        (folder / "tiny.toml").write_text(TINY)
+        yield folder
+    finally:
+        os.chdir(before)
+
+
+@pytest.fixture(scope="module")
+def fitted(place):
+    code = call(
+        "fit", "tank.py", "data.csv", "--out", "run", "--config", "tiny.toml", "--lag", 4, "--seed", 5,
+        "--workers", 1, "--replicates", 99, "--no-refit",
+    )  # fmt: skip
+    assert code == 0
+    return place / "run"
+
+
+def test_fit_makes_a_run_with_a_report(fitted, place):
+    files = {path.name for path in fitted.iterdir()}
+    assert {"result.json", "checks.json", "config.toml", "report.html"} <= files
+    result = tsnl.load(fitted, model=lambda rng, theta: None)
+    assert result.lag[0] == 4
+    assert result.seed == 5
+    assert result.cost == 2 * 8 * 20
+    page = (fitted / "report.html").read_text()
+    assert "leak from data.csv, tank.py" in page
+    config = (fitted / "config.toml").read_text()
+    assert "lag = 4" in config
+    assert "max_steps = 60" in config
+    names = [verdict["name"] for verdict in json.loads((fitted / "checks.json").read_text())["verdicts"]]
+    assert "replicates" in names
+
+
+def test_a_run_is_not_overwritten(fitted, capsys):
+    assert call("fit", "tank.py", "data.csv", "--out", "run", "--config", "tiny.toml") == 2
+    assert "run holds a run already: choose another folder" in capsys.readouterr().err
+
+
+def test_check_and_forecast(fitted, capsys):
+    assert call("check", "run", "--no-refit") == 0
+    out = capsys.readouterr().out
+    assert "sampler" in out
+    assert "replicates " not in out
+    assert "give it with --model" in out
+
+    assert call("forecast", "run", "--horizon", 3) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"^21,1,", out, re.MULTILINE)
+    assert (fitted / "forecast.png").stat().st_size > 5000
+    assert len((fitted / "forecast.csv").read_text().splitlines()) == 4
+
+
+@pytest.mark.slow
+def test_report_and_update(fitted, place, capsys):
+    (fitted / "report.html").unlink()
+    assert call("report", "run", "--title", "<b>Anew</b>") == 0
+    assert "&lt;b&gt;Anew&lt;/b&gt;" in (fitted / "report.html").read_text()
+    capsys.readouterr()
+    assert call("update", "run", "more.csv") == 0
+    out = capsys.readouterr().out
+    assert "Updated with 2 new rows" in out
+    longer = tsnl.load(place / "run-updated", model=lambda rng, theta: None)
+    assert len(longer.problem.series) == 22
+    assert call("update", "run", "more.csv") == 2
+
+
+def test_what_goes_wrong_is_one_line(place, capsys, unchecked):
+    (place / "bad.csv").write_text("level\n1\ntwo\n")
+    (place / "broken.py").write_text("import nothing_of_that_name\n")
+    wrong = {
+        ("fit", "tank.py", "absent.csv"): "absent.csv: No such file or directory.",
+        ("fit", "tank.py", "bad.csv"): "bad.csv, line 3: 'two'",
+        ("fit", "absent.py", "data.csv"): "tsnl new absent.py writes one",
+        ("fit", "broken.py", "data.csv"): "broken.py, line 1: ModuleNotFoundError",
+        ("fit", "tank.py", "data.csv", "--method", "guess"): "expected one of TSNL",
+        ("fit", "tank.py", "data.csv", "--lag", "long"): "lag is 'long'",
+        ("fit", "tank.py", "data.csv", "--columns", "height"): "no column 'height'",
+        ("fit", "tank.py"): "Missing argument",
+        ("new", "tank.py"): "is there already",
+        ("new", "tank.txt"): "does not end in .py",
+        ("report", "nowhere"): "is no finished run",
+        ("forecast",): "Missing argument",
+        ("guess",): "No such command",
+        ("reproduce", "nothing"): "nothing",
+    }
+    for arguments, message in wrong.items():
+        if arguments[0] == "reproduce" and not hasattr(tsnl.experiments, "reproduce"):
+            continue
+        assert call(*arguments) == 2, arguments
+        out, err = capsys.readouterr()
+        assert message in err
+        assert err.count("\n") == 1
+        assert "Traceback" not in err
+        assert out == ""
+
+
+def test_debug_shows_the_traceback(place, capsys):
+    assert call("fit", "tank.py", "absent.csv", "--debug") == 2
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_what_fails_on_the_way(place, capsys):
+    text = (place / "tank.py").read_text().replace("level = 2.0", "raise OverflowError('too full')")
+    (place / "failing.py").write_text(text)
+    code = call(
+        "fit", "failing.py", "data.csv", "--out", "failing", "--config", "tiny.toml", "--workers", 1
+    )
+    err = capsys.readouterr().err
+    assert code == 1
+    assert "TooManyFailuresError" in err
+    assert "too full" in err
+
+
+def test_version_and_help(capsys):
+    assert call("--version") == 0
+    assert capsys.readouterr().out == f"tsnl {tsnl.__version__}\n"
+    assert call("--help") == 0
+    out = capsys.readouterr().out
+    for name in ("new", "fit", "update", "report", "forecast", "check", "compare", "demo", "reproduce"):
+        assert re.search(rf"^  {name} ", out, re.MULTILINE)
+
+
+def test_compare_at_equal_cost(place, capsys):
+    assert call("compare", "tank.py", "data.csv", "--methods", "RejectionABC,PMMH", "--workers", 1) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert re.match(r"RejectionABC +2,000 .*leak .* ± ", lines[1])
+    assert "PMMH" in lines[2]  # a black box has no density to filter by
+    assert lines[-1] == "At most 2,000 calls of the dynamics for each."
+    assert call("compare", "tank.py", "data.csv", "--methods", "Guess") == 2
+
+
+def test_jax_template_fits_too(place, capsys):
+    assert call("new", "laws.py", "--jax") == 0
+    names = runpy.run_path("laws.py")
+    assert isinstance(names["model"], tsnl.StateSpaceModel)
+    assert names["model"].simulate(seed=0, length=5).shape == (5, 1)
+    assert "log_observation" in dir(names["model"])
+
+
+@pytest.mark.slow
+def test_ctrl_c_leaves_a_run_that_goes_on(place, fitted):
+    """A real process, stopped in the middle: exit code 130, and --resume comes to the same draws."""
+    text = (place / "tank.py").read_text().replace("import numpy", "import time\n\nimport numpy")
+    (place / "slow.py").write_text(text.replace("level = 2.0", "level = 2.0; time.sleep(0.2)"))
+    command = [sys.executable, "-m", "tsnl", "fit", "slow.py", "data.csv", "--config", "tiny.toml"]
+    command += ["--lag", "4", "--seed", "5", "--workers", "2", "--replicates", "0", "--no-refit"]
+    command += ["--out", "slow"]
+    apart = {"cwd": place, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(command, **apart, start_new_session=True)
+    while not list((place / "slow").glob("simulations/*.npz")):
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    err = process.communicate(timeout=60)[1]
+    assert process.returncode == 130, err
+    assert "go on by the same command with --resume" in err
+    assert "Traceback" not in err
+    assert call(*command[3:-2], "--out", "slow") == 2  # there is something to go on with
+    again = subprocess.run([*command, "--resume"], **apart, check=False)
+    assert again.returncode == 0, again.stderr
+    assert (place / "slow" / "report.html").exists()
+    whole = subprocess.run([*command[:-1], "whole"], **apart, check=False)
+    assert whole.returncode == 0, whole.stderr
+    one, other = (tsnl.load(place / name, model=lambda rng, theta: None) for name in ("slow", "whole"))
+    np.testing.assert_array_equal(one.draws["leak"], other.draws["leak"])
+
+
+@pytest.mark.slow
+def test_demo(tmp_path, capsys):
+    assert call("demo", "--out", tmp_path / "demo") == 0
+    out = capsys.readouterr().out
+    exact, ours = (float(x) for x in re.findall(r"(?:filter|only) +(0\.\d+)", out))
+    assert abs(exact - ours) < 0.03  # an exact sd
+    assert (tmp_path / "demo" / "report.html").exists()

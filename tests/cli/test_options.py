@@ -1,0 +1,57 @@
+import pytest
+
+from tsnl import MCMC, SMCABC, TSNL, Training
+from tsnl.cli.options import Settings, changed, make_method, read_settings, to_toml
+from tsnl.density import MAF
+
+
+def test_command_line_over_file_over_defaults(tmp_path):
+    path = tmp_path / "options.toml"
+    path.write_text(
+        'method = "t-snl"\nseed = 3\ncolumns = ["a", 2]\n[options]\nrounds = 2\nlag = "acf"\n'
+        '[options.training]\nmax_steps = 400\n[options.density]\nclass = "MAF"\n'
+    )
+    settings = changed(read_settings(path), {"seed": None, "workers": 2}, {"rounds": 7, "lag": None})
+    assert settings.columns == ("a", "2")
+    assert (settings.seed, settings.workers) == (3, 2)
+    method = make_method(settings)
+    assert method == TSNL(rounds=7, lag="acf", training=Training(max_steps=400), density=MAF())
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        TSNL(lag="bic", decays=(), density=MAF(activation="relu"), sampler=MCMC(kernel="nuts")),
+        SMCABC(particles=50, max_cost=1000),
+    ],
+)
+def test_the_resolved_configuration_reads_back(tmp_path, method):
+    settings = Settings(seed=4, columns=("a", 'b"\\c'), timeout=1.5, title="größe\n<b>")
+    path = tmp_path / "config.toml"
+    path.write_text(to_toml(settings, method), encoding="utf-8")
+    again = read_settings(path)
+    assert make_method(again) == method
+    for name in ("seed", "columns", "timeout", "title", "workers"):
+        assert getattr(again, name) == getattr(settings, name)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("seed = ", "is no TOML"),
+        ("sed = 3", r"unknown \['sed'\]; known are"),
+        ('seed = "one"', "seed is 'one', which is of the wrong kind"),
+        ("seed = true", "seed is True"),
+        ('method = "MCMC"', "method is 'MCMC', expected one of TSNL, SNL"),
+        ("[options]\nround = 3", "TSNL has no option round; it has"),
+        ("[options.training]\nsteps = 3", "TSNL.training has no option steps"),
+        ("[options.lag]\nx = 3", "TSNL.lag has no options inside it"),
+        ('[options.density]\nclass = "os.system"', "The class of TSNL.density is unknown"),
+        ("[options]\nrounds = 0", "rounds is 0, expected at least 1"),
+    ],
+)
+def test_what_does_not_fit(tmp_path, text, message):
+    path = tmp_path / "options.toml"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        make_method(read_settings(path))
