@@ -202,6 +202,6 @@ def test_errors():
     nothing = (result.problem, tsnl.ExactMCMC(), None)
     with pytest.raises(TypeError, match="ExactMCMC learns no kernel"):
         draw_forecast(jax.random.key(0), *nothing, {"Q": np.ones(3)}, 3, "kernel", 10)
-    blind = SimpleNamespace(model=tsnl.StateSpaceModel, series=SERIES)
+    blind = SimpleNamespace(laws=tsnl.StateSpaceModel, series=SERIES)
     with pytest.raises(TypeError, match="has no log_observation"):
         simulator_futures(jax.random.key(0), blind, {"Q": np.ones(3)}, 3, 10)
