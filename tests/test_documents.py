@@ -5,6 +5,9 @@ import runpy
 from pathlib import Path
 
 import pytest
+import typer
+
+from tsnl.cli.commands import app
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -24,3 +27,19 @@ def test_demo(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "out" / "demo.png").stat().st_size > 10_000
     rows = dict(re.findall(r"(Kalman|T-SNL)[^\n]*?(0\.\d+)", capsys.readouterr().out))
     assert abs(float(rows["Kalman"]) - float(rows["T-SNL"])) < 0.03  # an exact sd
+
+
+def commands():
+    """Every command line of tsnl in the documents."""
+    for path in DOCUMENTS:
+        for block in re.findall(r"```(?:console)?\n(.*?)```", path.read_text(), re.DOTALL):
+            for line in re.findall(r"^(?:\$ )?tsnl (.*?)(?: +#.*)?$", block, re.MULTILINE):
+                yield pytest.param(line, id=f"{path.name}: tsnl {line}")
+
+
+@pytest.mark.parametrize("line", list(commands()))
+def test_commands_parse(line):
+    """Commands, arguments and options are all known, though nothing is run."""
+    group = typer.main.get_command(app)
+    name, *rest = line.split()
+    group.commands[name].make_context(name, rest)

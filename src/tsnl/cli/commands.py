@@ -39,10 +39,7 @@ def _main(
 
 
 @app.command()
-def new(
-    path: given.NewFile,
-    jax: given.Jax = False,
-) -> None:
+def new(path: given.NewFile, jax: given.Jax = False) -> None:
     """Write a commented file to start from: a simulator and a prior."""
     if path.suffix != ".py":
         raise ValueError(f"{path} does not end in .py, as a Python file must.")
@@ -110,6 +107,7 @@ def update(
     """Take in new rows, without a simulation."""
     from tsnl.cli.data import read_csv
     from tsnl.cli.runs import read_run, refuse_to_overwrite, updated
+    from tsnl.cli.text import sentence, summary_text
 
     target = run.with_name(f"{run.name}-updated") if out is None else out
     refuse_to_overwrite(target)
@@ -117,8 +115,8 @@ def update(
     result, _ = read_run(run)
     found, stream = updated(result, rows, seed)
     found.save(target)
-    typer.echo(_table(found))
-    typer.echo(f"{_sentence(found.status)} {stream.refreshes} times the particles were moved.")
+    typer.echo(summary_text(found))
+    typer.echo(f"{sentence(found.status)}; the particles were moved {stream.refreshes} times.")
     typer.echo(f"Run: {target}")
 
 
@@ -134,10 +132,12 @@ def report(
     from tsnl.cli.runs import check_run, read_checks, read_run, report_run
 
     result, can_simulate = read_run(run, model)
-    checks = read_checks(run) or check_run(run, result, 199 if can_simulate else 0, refit=True)
+    replicates = 199 if can_simulate else 0
+    checks = read_checks(run) or check_run(run, result, replicates, refit=True)
     kept = run / "config.toml"
     title = read_settings(kept).title if title is None and kept.exists() else title
-    typer.echo(f"Report: {report_run(run, result, checks, title, out)}")
+    path = report_run(run, result, checks, title, out=out, replicates=replicates)
+    typer.echo(f"Report: {path}")
 
 
 @app.command()
@@ -223,12 +223,3 @@ def reproduce(
     experiments: Any = import_module("tsnl.experiments")  # slow to import
     for path in experiments.reproduce(name, trials=trials, quick=quick, out=out):
         typer.echo(f"Table: {path}")
-
-
-def _table(result: Any) -> str:
-    """The summary as text."""
-    return str(result.summary().to_string())
-
-
-def _sentence(status: str) -> str:
-    return f"{status[0].upper()}{status[1:]}."

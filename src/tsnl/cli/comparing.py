@@ -13,6 +13,7 @@ from tsnl.prior import Prior
 
 NUM_SIMULATIONS = 100  # where no cost is given
 ROUNDS = 5
+FEWEST = 20  # draws
 
 
 def applicable(model: Any) -> list[Any]:
@@ -67,6 +68,10 @@ def _with_cost(kind: Any, limit: int, length: int) -> Any:
         return ExactMCMC()
     if kind in (TSNL, SNL):
         return kind(max_cost=limit, rounds=ROUNDS, simulations=max(limit // (ROUNDS * length), 1))
+    if kind is RejectionABC:  # a twentieth of the simulations, and enough of them for a spread
+        count = max(limit // length, 1)
+        kept = min(max(count // 20, FEWEST), count)
+        return RejectionABC(max_cost=limit, draws=kept, fraction=kept / count)
     if kind is SMCABC:
         return SMCABC(max_cost=limit, stop="never")
     return kind(max_cost=limit)

@@ -12,6 +12,7 @@ from tsnl.cli.data import read_csv
 from tsnl.cli.model_file import read_model, working
 from tsnl.cli.options import Settings, make_method
 from tsnl.cli.runs import check_run, keep_settings, refuse_to_overwrite, report_run, run_into
+from tsnl.cli.text import sentence, summary_text
 from tsnl.result import Result
 
 
@@ -43,12 +44,11 @@ def fit_run(
 
 def finish(out: Path, result: Result, seconds: float, title: str, replicates: int, refit: bool) -> None:
     """Print summary and verdicts, write the report, say where it is."""
-    typer.echo(result.summary().to_string())
-    status = f"{result.status[0].upper()}{result.status[1:]}"
-    typer.echo(f"{status}; {result.cost:,} calls of the dynamics, {seconds:.0f} s.\n")
+    typer.echo(summary_text(result))
+    typer.echo(f"{sentence(result.status)}; {result.cost:,} calls of the dynamics, {seconds:.0f} s.\n")
     checks = check_run(out, result, replicates, refit)
     typer.echo(f"{checks}\n")
-    path = report_run(out, result, checks, title)
+    path = report_run(out, result, checks, title, replicates=replicates)
     typer.echo(f"Run: {out}\nReport: {path}")
 
 

@@ -102,11 +102,17 @@ def read_checks(folder: Path) -> Report | None:
 
 
 def report_run(
-    folder: Path, result: Result, checks: Report, title: str | None, out: Path | None = None
+    folder: Path,
+    result: Result,
+    checks: Report,
+    title: str | None,
+    *,
+    out: Path | None = None,
+    replicates: int = 0,
 ) -> Path:
     """Write the report, into the folder where no other place is given."""
     path = folder / "report.html" if out is None else out
-    return write(result, path, checks=checks, title=title, num_replicates=0)
+    return write(result, path, checks=checks, title=title, num_replicates=replicates)
 
 
 def updated(result: Result, rows: Any, seed: int) -> tuple[Result, Stream]:
