@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tsnl.density import MAF
-from tsnl.experiments.costs import QUICK_SAMPLER, QUICK_TRAINING, neural
+from tsnl.experiments.costs import QUICK_FLOW, neural
 from tsnl.experiments.figures import setting_panels
 from tsnl.experiments.measures import solve
 from tsnl.experiments.strategies import BUDGETS
@@ -60,7 +60,8 @@ class Ablation:
         """T-SNL in one variant."""
         method = neural(VARIANTS[trial.setting], trial.budget, trial.problem, quick=False)
         if trial.quick:
-            method = replace(method, rounds=2, training=QUICK_TRAINING, sampler=QUICK_SAMPLER)
+            density = QUICK_FLOW if isinstance(method.density, MAF) else method.density
+            method = neural(replace(method, density=density), trial.budget, trial.problem, quick=True)
         found = solve(trial, method, references)
         return {**found.row, "log_score": -found.result.history[-1]["loss"]}
 

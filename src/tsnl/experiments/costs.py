@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tsnl.density import MAF
 from tsnl.experiments.figures import cost_panels
 from tsnl.experiments.measures import exact_row, solve
 from tsnl.experiments.problems import PROBLEMS
@@ -22,14 +23,32 @@ from tsnl.training import Training
 ROUNDS = 5
 EXACT = "exact draws"
 NUM_EXACT = 1000
+QUICK_FLOW = MAF(num_layers=1, num_hidden=1, width=8)
 QUICK_TRAINING = Training(num_members=2, min_steps=50, max_steps=50)
 QUICK_SAMPLER = MCMC(num_chains=2, num_warmup=50, num_draws=50, max_extensions=0)
 
 NEURAL = (1_000, 3_000, 10_000, 100_000, 1_000_000)
 ABC = (10_000, 30_000, 100_000, 1_000_000, 10_000_000)
 PARTICLE = (100_000, 300_000, 1_000_000, 10_000_000, 100_000_000)
-BUDGETS = {"T-SNL": NEURAL, "SNL": NEURAL, "SMC-ABC": ABC, "PMMH": PARTICLE}
-QUICK_BUDGETS = {"T-SNL": (1_000,), "SMC-ABC": (30_000,), "PMMH": (100_000,)}
+BUDGETS: dict[str, tuple[int, ...]] = {"T-SNL": NEURAL, "SNL": NEURAL, "SMC-ABC": ABC, "PMMH": PARTICLE}
+FEW_BUDGETS: dict[str, tuple[int, ...]] = {  # of the larger volatility models, to stay within hours
+    "T-SNL": (1_000, 10_000, 100_000),
+    "SNL": (1_000, 10_000, 100_000),
+    "SMC-ABC": (10_000, 100_000, 1_000_000),
+    "PMMH": (100_000, 1_000_000, 10_000_000),
+}
+QUICK_BUDGETS: dict[str, dict[str, tuple[int, ...]]] = {  # few, since most of the time is compilation
+    "linear": {"T-SNL": (1_000,), "SMC-ABC": (30_000,), "PMMH": (100_000,)},
+    "volatility": {"SMC-ABC": (30_000,)},
+    "predator-prey": {"T-SNL": (500,), "SMC-ABC": (30_000,)},
+}
+
+
+def budgets_of(problem: str, quick: bool) -> dict[str, tuple[int, ...]]:
+    """Method to budgets."""
+    if quick:
+        return QUICK_BUDGETS[problem]
+    return FEW_BUDGETS if problem in ("volatility-3", "volatility-5") else BUDGETS
 
 
 def neural(method: Sequential, budget: int, problem: str, quick: bool) -> Sequential:
@@ -76,13 +95,12 @@ class Costs:
         """References first, so that no two processes compute one; then seed by seed."""
         problems = self.problems[:1] if quick else self.problems
         seeds = range(count or (1 if quick else self.seeds))
-        budgets = QUICK_BUDGETS if quick else BUDGETS
         exact = [Trial(p, EXACT, 0, s, quick=quick) for p in problems for s in seeds]
         return exact + [
             Trial(problem, method, budget, seed, quick=quick)
             for seed in seeds
             for problem in problems
-            for method, allowed in budgets.items()
+            for method, allowed in budgets_of(problem, quick).items()
             for budget in allowed
         ]
 

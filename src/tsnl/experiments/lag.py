@@ -33,7 +33,7 @@ class Lag:
             Trial(problem, "T-SNL", budget, seed, setting, quick)
             for seed in range(count or (1 if quick else self.seeds))
             for problem, budget in budgets.items()
-            for setting in (("1", "4", "acf") if quick else LAGS + RULES)
+            for setting in (("4", "acf") if quick else LAGS + RULES)
         ]
 
     def run(self, trial: Trial, references: Path) -> Row:

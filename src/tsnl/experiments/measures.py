@@ -41,7 +41,7 @@ def solve(trial: Trial, method: Method, references: Path) -> Found:
     """Infer, and measure what comes out."""
     setting = PROBLEMS[trial.problem]
     problem = setting.observe(trial.seed)
-    right = reference(trial.problem, trial.seed, references)
+    right = reference(trial.problem, trial.seed, references, trial.quick)
     start = time.perf_counter()
     result = infer(problem.model, problem.prior, problem.series, method, seed=trial.seed, progress=False)
     row = {"cost": result.cost, "seconds": time.perf_counter() - start}
@@ -92,7 +92,7 @@ def distance(
 
 def equal_cuts(right: Reference, num_bins: int) -> Float[np.ndarray, " cuts"]:
     """Where to cut the reference of one parameter into bins of equal mass."""
-    return quantiles(right.grid, right.log_p, 2 * num_bins)[1:-1].reshape(-1, 2).mean(axis=1)
+    return quantiles(right.grid, right.log_p, np.arange(1, num_bins) / num_bins)
 
 
 def binned_variation(
@@ -105,7 +105,7 @@ def binned_variation(
 
 def exact_row(trial: Trial, references: Path, num_draws: int) -> Row:
     """What as many independent draws of the reference itself would get: the least that can be seen."""
-    right = reference(trial.problem, trial.seed, references)
+    right = reference(trial.problem, trial.seed, references, trial.quick)
     rng: Any = np.random.default_rng(trial.seed)
     z = right.draws[rng.integers(len(right.draws), size=num_draws)]
     return {"cost": 0, "seconds": 0.0, **measure(PROBLEMS[trial.problem], z, right)}

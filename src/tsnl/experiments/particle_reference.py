@@ -26,7 +26,7 @@ MAX_R_HAT, MAX_BLOCKS = 1.02, 40
 
 
 def draw_reference(
-    setting: Setting, seed: int, num_particles: int, effective: float
+    setting: Setting, seed: int, num_particles: int, effective: float, max_blocks: int = MAX_BLOCKS
 ) -> tuple[Float[np.ndarray, "chain draw size"], dict[str, Any]]:
     """Draws of z for the observed series of a seed, and what was seen of them.
 
@@ -34,7 +34,8 @@ def draw_reference(
         setting: the problem.
         seed: of the observed series.
         num_particles: of each filter.
-        effective: sample size that every coordinate reaches, unless `MAX_BLOCKS` blocks do not do.
+        effective: sample size that every coordinate reaches.
+        max_blocks: blocks of steps after which it ends all the same.
     """
     series, prior = setting.observe(seed).series, setting.prior
     rough, target = (
@@ -52,7 +53,7 @@ def draw_reference(
         state, path, _ = advance(next(keys), target, state, mean, factor, num_steps, independent)
         mean, factor = fit(np.asarray(path), 1.2)
     kept: list[np.ndarray] = []
-    for _ in range(MAX_BLOCKS):
+    for _ in range(max_blocks):
         state, path, rate = advance(next(keys), target, state, mean, factor, STEPS, INDEPENDENT)
         kept.append(np.asarray(path))
         draws = np.concatenate(kept, axis=1)

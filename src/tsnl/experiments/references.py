@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from tsnl.experiments.particle_reference import draw_reference
+from tsnl.experiments.particle_reference import MAX_BLOCKS, draw_reference
 from tsnl.experiments.problems import LINEAR, PROBLEMS, VOLATILITY, Setting, linear_reference
 from tsnl.likelihood.estimate import Estimate
 
@@ -26,7 +26,7 @@ RUNS = 4  # filters at each point of the volatility grid
 FINE = 2000  # points that a grid is interpolated to
 NUM_DRAWS = 2000  # draws that stand for a grid
 PARTICLES = {"volatility-3": 500, "volatility-5": 1000, "predator-prey": 250}
-EFFECTIVE = {"volatility-3": 800, "volatility-5": 500, "predator-prey": 800}
+EFFECTIVE = {"volatility-3": 800.0, "volatility-5": 500.0, "predator-prey": 800.0}
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,8 @@ class Reference:
     @staticmethod
     def of_grid(grid: Float[np.ndarray, " points"], log_p: Float[np.ndarray, " points"]) -> "Reference":
         """A density on a grid, and evenly spaced quantiles of it for draws."""
-        return Reference(quantiles(grid, log_p, NUM_DRAWS)[:, None], grid, log_p)
+        levels = (np.arange(NUM_DRAWS) + 0.5) / NUM_DRAWS
+        return Reference(quantiles(grid, log_p, levels)[:, None], grid, log_p)
 
     @staticmethod
     def of_draws(draws: Float[np.ndarray, "n size"]) -> "Reference":
@@ -55,13 +56,15 @@ class Reference:
 
 
 def quantiles(
-    grid: Float[np.ndarray, " points"], log_p: Float[np.ndarray, " points"], n: int
+    grid: Float[np.ndarray, " points"],
+    log_p: Float[np.ndarray, " points"],
+    levels: Float[np.ndarray, " n"],
 ) -> Float[np.ndarray, " n"]:
-    """The quantiles (i + 1/2) / n of a density given by its logarithm on a grid."""
+    """The quantiles of a density given by its logarithm on a grid."""
     fine = np.linspace(grid[0], grid[-1], FINE)
     p = density(np.interp(fine, grid, log_p))
     mass = np.concatenate([[0.0], np.cumsum((p[1:] + p[:-1]) / 2)])
-    return np.interp((np.arange(n) + 0.5) / n, mass / mass[-1], fine)
+    return np.interp(levels, mass / mass[-1], fine)
 
 
 def density(log_p: Any) -> np.ndarray:
@@ -79,13 +82,14 @@ def on_grid(
     return jax.lax.map(posterior, points, batch_size=16)
 
 
-def reference(name: str, seed: int, folder: Path) -> Reference:
+def reference(name: str, seed: int, folder: Path, quick: bool = False) -> Reference:
     """The reference posterior of the series that a problem observes with a seed.
 
     Args:
         name: of the problem.
         seed: of the observed series.
         folder: where references are kept; computed and written where it is not there yet.
+        quick: a rough one in seconds, to see that everything works.
 
     Raises:
         ValueError: the file is of another series, as after a change of the problem.
@@ -93,21 +97,24 @@ def reference(name: str, seed: int, folder: Path) -> Reference:
     setting, path = PROBLEMS[name], folder / f"{name}-{seed}.npz"
     series = setting.observe(seed).series
     if not path.exists():
-        _write(path, compute(name, seed), series)
+        _write(path, compute(name, seed, quick), series)
     with np.load(path, allow_pickle=False) as stored:
         if stored["series"].shape != series.shape or not np.allclose(stored["series"], series):
             raise ValueError(f"{path} is of another series than {name} has now: remove it.")
         return Reference(stored["draws"], stored["grid"], stored["log_p"])
 
 
-def compute(name: str, seed: int) -> Reference:
+def compute(name: str, seed: int, quick: bool) -> Reference:
     """What `reference` keeps."""
     setting = PROBLEMS[name]
     if setting is LINEAR:
         return Reference.of_grid(LINEAR_GRID, linear_reference(setting.observe(seed), LINEAR_GRID))
     if setting is VOLATILITY:
-        return Reference.of_grid(VOLATILITY_GRID, volatility_reference(setting, seed)[0])
-    draws, _ = draw_reference(setting, seed, PARTICLES[name], EFFECTIVE[name])
+        return Reference.of_grid(
+            VOLATILITY_GRID, volatility_reference(setting, seed, 200 if quick else 5000)[0]
+        )
+    options = (20, 1.0, 1) if quick else (PARTICLES[name], EFFECTIVE[name], MAX_BLOCKS)
+    draws, _ = draw_reference(setting, seed, *options)
     return Reference.of_draws(draws.reshape(-1, draws.shape[-1]))
 
 

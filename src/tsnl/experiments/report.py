@@ -91,7 +91,7 @@ def _trials(out: Path) -> str:
         rows = table.read(out / f"{name}.csv")
         if rows:
             failed = len(rows) - len(table.finished(rows))
-            minutes = np.nansum(table.numbers(rows, "trial_seconds")) / 60
+            minutes = np.nansum(table.numbers(rows, "cpu_seconds")) / 60
             lines.append(f"| {name} | {len(rows)} | {failed} | {minutes:.1f} |")
     return "\n".join(lines)
 

@@ -23,6 +23,7 @@ COMMON = (
     "distance_kind",
     "seconds",
     "trial_seconds",
+    "cpu_seconds",
     "version",
     "status",
     "reason",

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tsnl.experiments.costs import QUICK_TRAINING
+from tsnl.experiments.costs import QUICK_FLOW, QUICK_TRAINING
 from tsnl.experiments.problems import PROBLEMS
 from tsnl.experiments.table import numbers, values, where
 from tsnl.experiments.trial import Row, Trial
@@ -39,7 +39,7 @@ class ValLoss:
         return [
             Trial("linear", method, length, seed, quick=quick)
             for seed in range(count or (1 if quick else self.seeds))
-            for length in ((10, 40) if quick else LENGTHS)
+            for length in ((10, 20) if quick else LENGTHS)
             for method in ("T-SNL", "SNL")
         ]
 
@@ -51,7 +51,7 @@ class ValLoss:
         simulations = 20 if trial.quick else SIMULATIONS
         method = replace(method, rounds=1, simulations=simulations, sampler=LOOK)
         if trial.quick:
-            method = replace(method, training=QUICK_TRAINING)
+            method = replace(method, training=QUICK_TRAINING, density=QUICK_FLOW)
         start = time.perf_counter()
         result = infer(
             problem.model, problem.prior, problem.series, method, seed=trial.seed, progress=False
