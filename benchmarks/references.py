@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from tsnl.experiments import PREDATOR_PREY, VOLATILITY
-from tsnl.experiments.particle_reference import draw_reference
+from tsnl.experiments.particle_reference import Effort, draw_reference
 from tsnl.experiments.references import volatility_reference
 
 DATA = Path(__file__).parent / "data"
@@ -41,7 +41,8 @@ def main():
             continue
         start = time.perf_counter()
         if predators:
-            draws, info = draw_reference(setting, seed, options.particles or 250, options.effective)
+            effort = Effort(options.particles or 250, options.effective)
+            draws, info = draw_reference(setting, seed, effort)
             thinned = draws[:, :: max(1, draws.shape[1] // 250)].reshape(-1, 4)
             stored |= {f"draws_{seed}": np.exp(thinned).astype(np.float32)}
             stored |= {f"info_{seed}": np.array(str(info))}

@@ -40,10 +40,8 @@ class Acf:
         start = time.perf_counter()
         problem = PROBLEMS[trial.problem].observe(trial.seed)
         key_theta, key = jax.random.split(jax.random.key(trial.seed))
-        theta = {
-            name: np.asarray(x) for name, x in problem.prior.sample(key_theta, PRIOR_SERIES).items()
-        }
-        simulated = problem.simulate(key, theta)
+        z = problem.prior.sample_unconstrained(key_theta, PRIOR_SERIES)
+        simulated = problem.simulate(key, problem.prior.constrain_all(z))
         choice = by_acf(problem.series, simulated.series.astype(np.float64))
         norms = acf_norms(problem.series, MAX_LAG)
         row: Row = {"cost": simulated.cost, "seconds": time.perf_counter() - start, "lag": choice.lag}

@@ -85,9 +85,19 @@ def distance(
     cuts = equal_cuts(right, NUM_BINS)
     if posterior is None:
         return binned_variation(z[:, 0], np.full(len(z), 1 / len(z)), cuts)
-    fine = np.linspace(right.grid[0], right.grid[-1], FINE)
-    p = density(np.interp(fine, right.grid, np.asarray(on_grid(posterior, right.grid), dtype=float)))
+    low, high = right.grid[0], right.grid[-1]
+    wide = np.linspace(low - (high - low) / 2, high + (high - low) / 2, 600)  # a poor one may be off it
+    fine = np.linspace(wide[0], wide[-1], 2 * FINE)
+    p = density(np.interp(fine, wide, log_density(posterior, wide)))
     return binned_variation(fine, p / p.sum(), cuts)
+
+
+def log_density(
+    posterior: Posterior, grid: Float[np.ndarray, " points"]
+) -> Float[np.ndarray, " points"]:
+    """On a grid, next to nothing where it is not finite."""
+    found = np.asarray(on_grid(posterior, grid), dtype=float)
+    return np.nan_to_num(found, nan=-1e6, neginf=-1e6)
 
 
 def equal_cuts(right: Reference, num_bins: int) -> Float[np.ndarray, " cuts"]:

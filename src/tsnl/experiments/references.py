@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from tsnl.experiments.particle_reference import MAX_BLOCKS, draw_reference
+from tsnl.experiments.particle_reference import Effort, draw_reference
 from tsnl.experiments.problems import LINEAR, PROBLEMS, VOLATILITY, Setting, linear_reference
 from tsnl.likelihood.estimate import Estimate
 
@@ -25,8 +25,12 @@ VOLATILITY_GRID = np.linspace(-1.2, 2.3, 36)  # C[1,0] = tanh z
 RUNS = 4  # filters at each point of the volatility grid
 FINE = 2000  # points that a grid is interpolated to
 NUM_DRAWS = 2000  # draws that stand for a grid
-PARTICLES = {"volatility-3": 500, "volatility-5": 1000, "predator-prey": 250}
-EFFECTIVE = {"volatility-3": 800.0, "volatility-5": 500.0, "predator-prey": 800.0}
+EFFORTS = {
+    "volatility-3": Effort(250, 600.0),
+    "volatility-5": Effort(400, 400.0),
+    "predator-prey": Effort(250, 600.0),
+}
+ROUGH = Effort(20, 1.0, num_starts=20, pilot=((50, 0.0),), last=(50, 0.5), max_repeats=1)
 
 
 @dataclass(frozen=True)
@@ -113,8 +117,7 @@ def compute(name: str, seed: int, quick: bool) -> Reference:
         return Reference.of_grid(
             VOLATILITY_GRID, volatility_reference(setting, seed, 200 if quick else 5000)[0]
         )
-    options = (20, 1.0, 1) if quick else (PARTICLES[name], EFFECTIVE[name], MAX_BLOCKS)
-    draws, _ = draw_reference(setting, seed, *options)
+    draws, _ = draw_reference(setting, seed, ROUGH if quick else EFFORTS[name])
     return Reference.of_draws(draws.reshape(-1, draws.shape[-1]))
 
 
