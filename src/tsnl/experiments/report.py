@@ -63,7 +63,7 @@ def _line(claim: Claim, tables: Tables) -> str:
     if rows:
         try:
             text, verdict = claim.measure(tables)
-            agrees = VERDICTS[verdict]
+            agrees = VERDICTS[verdict] + (" so far" if _incomplete(name, rows) else "")
         except (MissingTrialsError, KeyError, ValueError) as error:
             text = f"not enough trials yet ({error})"
         text += _incomplete(name, rows)

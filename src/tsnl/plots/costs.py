@@ -67,7 +67,7 @@ def curves_figure(
                 axes.axhline(panel.floor, color=palette.truth, lw=1, ls=":", label=floor)
             axes.set(title=panel.title, ylabel=panel.ylabel, xscale=panel.xscale, yscale=panel.yscale)
             axes.set_xlabel(xlabel if i >= len(panels) - columns else "")
-            if i == 0:
+            if panel.curves and (i == 0 or set(panel.curves) != set(panels[0].curves)):
                 axes.legend()
     return figure
 
