@@ -83,7 +83,7 @@ def draw_reference(
         "r_hat": r_hat.round(4).tolist(),
         "acceptance": round(rate, 3),
         "steps": draws.shape[1],
-        "cost": len(series) * runs,
+        "cost": problem.length * runs,
     }
 
 
