@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all lint format bench docs lock clean
+.PHONY: help install demo test test-all lint format bench reproduce docs lock clean
 
 help: ## Show the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -38,6 +38,10 @@ format: $(STAMP) ## Put the code in its format
 
 bench: $(STAMP) ## Measure against other packages (in virtual environments of their own)
 	$(BIN)/python benchmarks/foundation.py
+
+reproduce: $(STAMP) ## Run the paper's experiments in full (hours; goes on where it was) and write their report
+	$(BIN)/python -m tsnl.experiments all
+	$(BIN)/python -m tsnl.experiments report
 
 docs: $(STAMP) ## Build the documentation into site/
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"

@@ -17,15 +17,12 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
-from references import GRID
 
 import tsnl
 from tsnl.experiments import LINEAR, PREDATOR_PREY, VOLATILITY
 from tsnl.experiments.problems import linear_reference
+from tsnl.experiments.references import LINEAR_GRID, VOLATILITY_GRID, density, on_grid
 from tsnl.metrics import c2st, total_variation
 
 HERE = Path(__file__).parent
@@ -59,21 +56,9 @@ FIELDS = [
 ]
 
 
-@eqx.filter_jit
-def on_grid(posterior, grid):
-    """The log-posterior at each point of a grid of z."""
-    return jax.lax.map(posterior, grid[:, None], batch_size=16)
-
-
-def density(log_p):
-    """Up to a constant, safe from overflow."""
-    log_p = np.asarray(log_p, dtype=float)
-    return np.exp(log_p - log_p.max())
-
-
 def compare_grid(result, grid, reference_log_p):
     """Total variation, and mean and sd of z against the reference's."""
-    p, q = density(reference_log_p), density(on_grid(result.posterior, jnp.asarray(grid, dtype=float)))
+    p, q = density(reference_log_p), density(on_grid(result.posterior, grid))
     moments = []
     for f in (p, q):
         f = f / np.trapezoid(f, grid)
@@ -106,13 +91,12 @@ def evaluate(name, seed, setting, method):
     result = tsnl.infer(problem.model, problem.prior, problem.series, method, seed=seed)
     seconds = time.perf_counter() - start
     if setting is LINEAR:
-        grid = np.linspace(np.log(1e-3), np.log(5.0), 600)
-        metric, figures = "TV", compare_grid(result, grid, linear_reference(problem, grid))
+        exact = linear_reference(problem, LINEAR_GRID)
+        metric, figures = "TV", compare_grid(result, LINEAR_GRID, exact)
     elif setting is VOLATILITY:
         stored = np.load(HERE / "data" / "volatility.npz")
         np.testing.assert_array_equal(stored[f"series_{seed}"], problem.series)
-        grid = GRID
-        metric, figures = "TV", compare_grid(result, grid, stored[f"log_posterior_{seed}"])
+        metric, figures = "TV", compare_grid(result, VOLATILITY_GRID, stored[f"log_posterior_{seed}"])
     else:
         stored = np.load(HERE / "data" / "predator_prey.npz")
         np.testing.assert_array_equal(stored[f"series_{seed}"], problem.series)

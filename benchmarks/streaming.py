@@ -18,26 +18,18 @@ import numpy as np
 
 import tsnl
 from tsnl.experiments import LINEAR
-from tsnl.experiments.problems import linear_reference
-from tsnl.problem import Problem
+from tsnl.experiments.measures import binned_variation, equal_cuts
+from tsnl.experiments.streaming import exact
 
 HERE = Path(__file__).parent
 TIMES = (110, 150, 300)
-GRID = np.linspace(np.log(1e-3), np.log(5.0), 2000)
-LEVELS = np.arange(1, 20) / 20
-
-
-def shares(z, weights, cuts):
-    """Mass between cuts."""
-    return np.bincount(np.searchsorted(cuts, z), weights, minlength=len(cuts) + 1)
+NUM_BINS = 20
 
 
 def against_exact(stream):
     """Total variation to the exact posterior, over 20 bins of equal mass."""
-    log_p = linear_reference(Problem.of(LINEAR.model, LINEAR.prior, stream.series), GRID)
-    p = np.exp(log_p - log_p.max())
-    cuts = np.interp(LEVELS, np.cumsum(p) / p.sum(), GRID)
-    return 0.5 * float(np.abs(shares(stream.cloud.z[:, 0], stream.cloud.weights, cuts) - 0.05).sum())
+    cuts = equal_cuts(exact(stream.series), NUM_BINS)
+    return binned_variation(stream.cloud.z[:, 0].astype(float), stream.cloud.weights, cuts)
 
 
 def against_fresh(stream, seed):
@@ -49,9 +41,8 @@ def against_fresh(stream, seed):
     posterior.sample(seed=seed)
     seconds = time.perf_counter() - begin
     z = np.log(posterior.sample(seed=seed, options=options)["Q"]).ravel()
-    cuts = np.quantile(z, LEVELS)
-    found = shares(stream.cloud.z[:, 0], stream.cloud.weights, cuts)
-    return 0.5 * float(np.abs(found - 0.05).sum()), seconds
+    cuts = np.quantile(z, np.arange(1, NUM_BINS) / NUM_BINS)
+    return binned_variation(stream.cloud.z[:, 0].astype(float), stream.cloud.weights, cuts), seconds
 
 
 def one(seed):

@@ -62,7 +62,7 @@ def assert_normal(draws, mean, variance, slack=0.0):
 def test_a_kernel_is_rolled_forward_as_its_closed_form_says():
     problem = Problem.of(MODEL, PRIOR, SERIES)
     theta = {"Q": np.full(N, np.exp(0.3))}  # z = 0.3
-    draws = kernel_futures(jax.random.key(0), problem, known_kernel(), theta, 6, False)
+    draws = kernel_futures(jax.random.key(0), problem, known_kernel(), theta, np.zeros((6, 0)), False)
     assert draws.shape == (N, 6, 1)
     mean, variance, found = (SERIES[-1, 0] - 3) / 2, 0.0, []
     for _ in range(6):
@@ -74,10 +74,12 @@ def test_a_kernel_is_rolled_forward_as_its_closed_form_says():
 def test_counts_stay_counts():
     problem = Problem.of(MODEL, PRIOR, np.round(3 * SERIES))
     theta = {"Q": np.full(50, 1.0)}
-    draws = kernel_futures(jax.random.key(0), problem, known_kernel(), theta, 4, True)
+    draws = kernel_futures(jax.random.key(0), problem, known_kernel(), theta, np.zeros((4, 0)), True)
     np.testing.assert_array_equal(draws, np.round(draws))
     # without noise, the rounded row is what the next one follows
-    still = kernel_futures(jax.random.key(0), problem, known_kernel(sd=0.0), theta, 4, True)[0, :, 0]
+    still = kernel_futures(
+        jax.random.key(0), problem, known_kernel(sd=0.0), theta, np.zeros((4, 0)), True
+    )[0, :, 0]
     y, expected = problem.series[-1, 0], []
     for _ in range(4):
         y = np.round(0.8 * (y - 3) + 3)
@@ -98,12 +100,12 @@ def linear_future(q, horizon):
 
 def test_the_simulator_starts_from_the_exact_state():
     problem = Problem.of(MODEL, PRIOR, SERIES)
-    draws = simulator_futures(jax.random.key(0), problem, {"Q": np.full(N, 0.2)}, 5, 10)
+    draws = simulator_futures(jax.random.key(0), problem, {"Q": np.full(N, 0.2)}, np.zeros((5, 0)), 10)
     assert_normal(draws[:, :, 0], *linear_future(0.2, 5))
 
 
 def test_the_simulator_starts_from_a_filtered_particle():
-    law = ParticleFuture(MODEL, jnp.asarray(SERIES), 200, 5)
+    law = ParticleFuture(MODEL, jnp.asarray(SERIES), None, 200, 5)
     run = jax.jit(jax.vmap(lambda key: law(key, {"Q": jnp.asarray(0.2)})))
     draws, alive = run(jax.random.split(jax.random.key(0), N))
     assert alive.all()
@@ -184,7 +186,9 @@ def test_futures_that_fail_are_left_out_aloud():
     model = LotkaVolterra(rho1=0.0, rho2=0.0, noise_sd=20.0, dt=0.1, event_cap=60)
     problem = Problem.of(model, tsnl.Prior(rho3=dist.LogNormal()), model.simulate(seed=0, length=12))
     with pytest.warns(UserWarning, match=r"\d+ of 100 futures are not finite.*left out"):
-        draws = simulator_futures(jax.random.key(0), problem, {"rho3": np.ones(100)}, 6, 20)
+        draws = simulator_futures(
+            jax.random.key(0), problem, {"rho3": np.ones(100)}, np.zeros((6, 0)), 20
+        )
     assert 0 < len(draws) < 100
     assert np.isfinite(draws).all()
 
@@ -201,7 +205,7 @@ def test_errors():
         whole.forecast(3, seed=0)
     nothing = (result.problem, tsnl.ExactMCMC(), None)
     with pytest.raises(TypeError, match="ExactMCMC learns no kernel"):
-        draw_forecast(jax.random.key(0), *nothing, {"Q": np.ones(3)}, 3, "kernel", 10)
-    blind = SimpleNamespace(model=tsnl.StateSpaceModel, series=SERIES)
+        draw_forecast(jax.random.key(0), *nothing, {"Q": np.ones(3)}, 3, None, "kernel", 10)
+    blind = SimpleNamespace(laws=tsnl.StateSpaceModel, series=SERIES, inputs=None)
     with pytest.raises(TypeError, match="has no log_observation"):
-        simulator_futures(jax.random.key(0), blind, {"Q": np.ones(3)}, 3, 10)
+        simulator_futures(jax.random.key(0), blind, {"Q": np.ones(3)}, np.zeros((3, 0)), 10)

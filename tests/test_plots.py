@@ -8,8 +8,10 @@ import pytest
 
 from tsnl import Prior
 from tsnl.plots import (
+    Panel,
     acf_figure,
     cost_figure,
+    curves_figure,
     ecdf_figure,
     learning_figure,
     marginal_figure,
@@ -201,3 +203,18 @@ def test_error_against_cost():
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
     assert labels == ["T-SNL", "SNL", "exact draws"]
     assert axes.get_xscale() == axes.get_yscale() == "log"
+
+
+def test_curves_are_means_with_the_middle_of_their_runs():
+    x, y = np.array([1.0, 1.0, 10.0, 10.0]), np.array([1.0, 3.0, 4.0, 4.0])
+    panels = [
+        Panel("left", "error", {"a": (x, y), "b": (x, 2 * y)}, floor=0.5),
+        Panel("right", "score", {"c": (x, y)}, yscale="linear"),
+    ]
+    left, right = curves_figure(panels, xlabel="cost", columns=2, floor="exact").axes
+    np.testing.assert_allclose(left.lines[0].get_xydata(), [[1.0, 2.0], [10.0, 4.0]])
+    low, high = left.collections[0].get_paths()[0].get_extents().intervaly
+    np.testing.assert_allclose([low, high], [1.2, 4.0])  # 10th percentile of 1 and 3
+    assert [t.get_text() for t in left.get_legend().get_texts()] == ["a", "b", "exact"]
+    assert [t.get_text() for t in right.get_legend().get_texts()] == ["c"]
+    assert (left.get_yscale(), right.get_yscale()) == ("log", "linear")

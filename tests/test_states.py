@@ -58,7 +58,7 @@ def test_a_draw_depends_on_its_number_alone():
 def test_particles_agree_with_the_exact_states():
     """The same posterior draws, the linear model filtered by particles as if it were any other."""
     theta = thin(exact().draws, 600)
-    law = ParticleStates(MODEL, jnp.asarray(SERIES), 200, "smooth")
+    law = ParticleStates(MODEL, jnp.asarray(SERIES), None, 200, "smooth")
     run = jax.jit(jax.vmap(law))
     keys = jax.random.split(jax.random.key(0), 600)
     draws, alive = run(keys, {"Q": jnp.asarray(theta["Q"], dtype=float)})

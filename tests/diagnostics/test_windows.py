@@ -11,7 +11,8 @@ from tsnl.methods.simulated import Simulated
 def ask(result, change=lambda y: y, count=40):
     z = thinned(unconstrained(result), count)
     series = replicate(jax.random.key(0), result.problem, z)
-    simulated = Simulated(z, series, np.zeros(count, int), count)
+    simulated = Simulated.none(result.problem, count)
+    simulated.add(z, series, 0, 0)
     observed = change(result.problem.series.copy())
     return check_windows(result.posterior.kernel, observed, simulated, z, np.random.default_rng(0))
 

@@ -109,7 +109,7 @@ def test_the_cost_is_the_calls_and_another_series_compiles_nothing():
     assert found.z.shape == (2, 20, 2)
     assert len(Counted.calls) == found.cost
     traces = len(Counted.traces)
-    other = replace(problem, series=SERIES[5:8])
+    other = replace(problem, panel=(np.asarray(SERIES[5:8], dtype=float),))
     assert not np.array_equal(method.run(jax.random.key(1), other, Silent()).z, found.z)
     assert len(Counted.traces) == traces
 

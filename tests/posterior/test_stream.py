@@ -12,6 +12,7 @@ import tsnl
 from tsnl import MCMC, TSNL, Training
 from tsnl.density import Mixture
 from tsnl.models import LinearGaussian
+from tsnl.plots import stream_figure
 from tsnl.posterior import Stream
 
 MODEL = LinearGaussian()
@@ -95,3 +96,23 @@ def test_rows_far_outside_are_told_of():
     with pytest.warns(UserWarning, match="1 of 1 new rows lie outside the region"):
         stream = begun().update([40.0])
     assert stream.distances[0] > 1
+
+
+def test_it_is_saved_and_goes_on_as_it_would_have(tmp_path):
+    stream = begun().update(LONG[20:22])
+    stream.save(tmp_path / "stream.npz")
+    found = Stream.load(tmp_path / "stream.npz", posterior())
+    assert found.scores == stream.scores
+    a, b = (one.update(LONG[22:24]) for one in (stream, found))
+    np.testing.assert_array_equal(a.cloud.log_weights, b.cloud.log_weights)
+    np.testing.assert_array_equal(np.stack(a.bands), np.stack(b.bands))
+
+
+def test_bands_are_quantiles_of_the_particles_and_are_drawn():
+    stream = begun().update(LONG[20:23])
+    low, middle, high = np.stack(stream.bands)[-1][[0, 2, 4], 0]
+    q, weights = np.exp(stream.cloud.z[:, 0]), stream.cloud.weights
+    for level, value in ((0.05, low), (0.5, middle), (0.95, high)):
+        assert weights[q < value * (1 - 1e-6)].sum() <= level <= weights[q <= value * (1 + 1e-6)].sum()
+    figure = stream_figure(stream)
+    assert [axes.get_ylabel() for axes in figure.axes] == ["Q", "log-score"]

@@ -1,5 +1,17 @@
 """The problems and experiments of the paper."""
 
-from tsnl.experiments.problems import LINEAR, PREDATOR_PREY, VOLATILITY, Setting
+from tsnl.experiments.entry import reproduce
+from tsnl.experiments.problems import LINEAR, PREDATOR_PREY, PROBLEMS, VOLATILITY, Setting
+from tsnl.experiments.registry import EXPERIMENTS
+from tsnl.experiments.report import write_report
 
-__all__ = ["LINEAR", "PREDATOR_PREY", "VOLATILITY", "Setting"]
+__all__ = [
+    "EXPERIMENTS",
+    "LINEAR",
+    "PREDATOR_PREY",
+    "PROBLEMS",
+    "VOLATILITY",
+    "Setting",
+    "reproduce",
+    "write_report",
+]

@@ -1,4 +1,4 @@
-"""The three problems, defined once: model, prior, truth and length."""
+"""The problems, defined once: model, prior, truth and length."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +13,7 @@ from tsnl.likelihood.kalman import filter_moments
 from tsnl.models import LinearGaussian, LotkaVolterra, StateSpaceModel, StochasticVolatility
 from tsnl.prior import Prior
 from tsnl.problem import Problem
+from tsnl.simulation import HostSimulator
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Setting:
     """A model with the truth in it, a prior over what is inferred, and the length of a series."""
 
     name: str
-    model: StateSpaceModel
+    model: StateSpaceModel | HostSimulator
     prior: Prior
     length: int
 
@@ -38,18 +39,26 @@ class Setting:
 _RATES: dict[str, Any] = {"rho1": 0.01, "rho2": 0.01, "rho3": 1.0, "rho4": 0.5}
 _SHIFTS = (0.3, -0.3, 0.2, -0.2)
 
+
+def _volatility(size: int) -> Setting:
+    """Coupled assets whose correlation fades with their distance; at size 2 the paper's."""
+    places = np.arange(size)
+    truth = 0.52 ** np.abs(places[:, None] - places)
+    return Setting(
+        "Volatility" if size == 2 else f"Volatility, {size} assets",
+        StochasticVolatility(A=0.9, b=0.0, d=0.0, C=truth.tolist(), Q=0.1, R=1.0),
+        Prior(C=dist.LKJ(size, 1.0)),
+        length=100,
+    )
+
+
 LINEAR = Setting(
     "Linear",
     LinearGaussian(A=0.9, H=1.0, Q=0.1, R=0.1, mu_0=0.0, Sigma_0=1.0),
     Prior(Q=dist.LogNormal(np.log(0.3), 1.0)),
     length=100,
 )
-VOLATILITY = Setting(
-    "Volatility",
-    StochasticVolatility(A=0.9, b=0.0, d=0.0, C=[[1.0, 0.52], [0.52, 1.0]], Q=0.1, R=1.0),
-    Prior(C=dist.LKJ(2, 1.0)),
-    length=100,
-)
+VOLATILITY = _volatility(2)
 PREDATOR_PREY = Setting(
     "Predator-prey",
     LotkaVolterra(**_RATES, noise_sd=5.0, dt=0.4, event_cap=20_000, observe="prey"),
@@ -61,6 +70,13 @@ PREDATOR_PREY = Setting(
     ),
     length=50,
 )
+PROBLEMS = {
+    "linear": LINEAR,
+    "volatility": VOLATILITY,
+    "volatility-3": _volatility(3),
+    "volatility-5": _volatility(5),
+    "predator-prey": PREDATOR_PREY,
+}
 
 
 def linear_reference(problem: Problem, grid: Float[np.ndarray, " grid"]) -> Float[np.ndarray, " grid"]:

@@ -1,7 +1,8 @@
 """The one way from a batch of theta to a batch of series."""
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,11 +115,12 @@ def simulate(
         made = finished(model, entropy, missing, length, num_columns)
     else:
         made = _by_laws(key, model, missing, length)
-    for chunk in made:
-        if store is not None:
-            store.put(chunk.first, chunk)
-        chunks[chunk.first] = chunk
-        limit.add(chunk)
+    with closing(made):  # after an error nothing more is started
+        for chunk in made:
+            if store is not None:
+                store.put(chunk.first, chunk)
+            chunks[chunk.first] = chunk
+            limit.add(chunk)
     joined = Chunk.join(list(chunks.values()))
     return Simulations(whole.theta, joined.series, whole.count * length, joined.failures)
 
@@ -165,7 +167,7 @@ def _kept(store: Store, tasks: Sequence[Task]) -> dict[int, Chunk]:
 
 def _by_laws(
     key: Key[Array, ""], model: StateSpaceModel, tasks: Sequence[Task], length: int
-) -> Iterator[Chunk]:
+) -> Generator[Chunk, None, None]:
     """The chunk of each task, in order; several run side by side, few enough to bound the memory."""
     running: deque[tuple[Task, Array]] = deque()
 

@@ -28,13 +28,13 @@ class HostSimulator(ABC):
         max_failures: the share of failed simulations above which a run stops.
         chunk: simulations that a worker gets, and a run folder keeps, at a time. 1 suits a simulator
             that takes seconds, more one that takes milliseconds.
-        in_flight: chunks that are with an executor at a time; `Processes` gets one for each worker.
+        in_flight: chunks that are with an executor at a time; `Processes` gets two for each worker.
     """
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     executor: Executor | None = None
-    timeout: float | None = None
-    max_failures: float = 0.5
+    timeout: float | int | None = None
+    max_failures: float | int = 0.5
     chunk: int = 4
     in_flight: int = 64
 
@@ -59,6 +59,24 @@ class HostSimulator(ABC):
         self, rng: np.random.Generator, theta: dict[str, Any], length: int, inputs: np.ndarray | None
     ) -> Any:
         """One series, array-like (T,) or (T, d_y), within the timeout."""
+
+    def simulate(
+        self, *, seed: int, length: int, theta: Mapping[str, Any] | None = None, inputs: Any = None
+    ) -> np.ndarray:
+        """Simulate one series; what goes wrong is raised.
+
+        Args:
+            seed: one integer.
+            length: number of rows T.
+            theta: values beside the fixed `parameters`, or in their place.
+            inputs: known inputs (T, d_u).
+
+        Returns:
+            The series (T, d_y).
+        """
+        rng, values = np.random.default_rng(seed), {**self.parameters, **(theta or {})}
+        series = np.asarray(self.one(rng, values, length, inputs), dtype=np.float64)
+        return series[:, None] if series.ndim == 1 else series
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ def may_exit() -> None:
     _Kind.may_exit = True
 
 
-def within(seconds: float | None, call: Callable[[], Any]) -> Any:
+def within(seconds: float | int | None, call: Callable[[], Any]) -> Any:
     """Call, and raise `TimedOutError` when it takes longer.
 
     In the main thread of a process an alarm interrupts the call. In another thread (of Dask, or of a
@@ -39,7 +39,7 @@ def within(seconds: float | None, call: Callable[[], Any]) -> Any:
     return _by_thread(seconds, call)
 
 
-def _by_alarm(seconds: float, call: Callable[[], Any]) -> Any:
+def _by_alarm(seconds: float | int, call: Callable[[], Any]) -> Any:
     def ring(*_: Any) -> None:
         raise TimedOutError
 
@@ -59,7 +59,7 @@ def _by_alarm(seconds: float, call: Callable[[], Any]) -> Any:
         signal.signal(signal.SIGALRM, before)
 
 
-def _by_thread(seconds: float, call: Callable[[], Any]) -> Any:
+def _by_thread(seconds: float | int, call: Callable[[], Any]) -> Any:
     found: list[Any] = []
     raised: list[BaseException] = []
 

@@ -1,8 +1,8 @@
 """Tasks to an executor, chunks back as they finish, whatever happens to the workers."""
 
 from collections import deque
-from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from collections.abc import Generator, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -21,7 +21,7 @@ def finished(
     tasks: Sequence[Task],
     length: int,
     num_columns: int | None,
-) -> Iterator[Chunk]:
+) -> Generator[Chunk, None, None]:
     """The chunk of each task, as they finish, in any order.
 
     A task whose worker died is sent again, then its simulations one by one: one that dies again is a
@@ -35,10 +35,10 @@ def finished(
         yield from map(run, tasks)
         return
     executor = simulator.executor
-    width = executor.workers if isinstance(executor, Processes) else simulator.in_flight
+    width = 2 * executor.workers if isinstance(executor, Processes) else simulator.in_flight
     flight = _Flight(executor, run, width, deque(tasks), len(tasks))
     try:
-        while flight.waiting or flight.running:
+        while flight.waiting or flight.running or flight.fault:
             yield from flight.step(length, num_columns or 1)
     finally:
         for future in flight.running:
@@ -58,16 +58,19 @@ class _Flight:
     deaths: dict[int, int] = field(default_factory=dict)  # by number of the first simulation
     homes: dict[int, Task] = field(default_factory=dict)  # the split task that a simulation is from
     pieces: dict[int, list[Chunk]] = field(default_factory=dict)  # by number of their home
+    fault: Exception | None = None
 
     def step(self, length: int, num_columns: int) -> list[Chunk]:
         """Send as much as may be out, wait for something to come back."""
+        if self.fault is not None:
+            raise self.fault
         refused = self.send()
         if refused is not None and not self.running:
             left = sum(task.first not in self.homes for task in self.waiting)
             raise RuntimeError(
                 f"The executor takes no more work ({type(refused).__name__}: {refused}), with {left} of "
-                f"{self.total} chunks of simulations to go. tsnl.simulation.Processes starts dead "
-                f"workers anew."
+                f"{self.total} chunks of simulations to go. Keep it open while it is needed; "
+                f"tsnl.simulation.Processes starts workers that died anew."
             ) from refused
         done, _ = wait(self.running, return_when=FIRST_COMPLETED)
         found = []
@@ -75,10 +78,12 @@ class _Flight:
             task = self.running.pop(future)
             try:
                 chunk: Chunk | None = future.result()
-            except (Exception, CancelledError) as error:
-                if not _worker_died(error):
-                    raise
-                chunk = self.again(task, length, num_columns)
+            except Exception as error:
+                chunk = None
+                if _worker_died(error):
+                    chunk = self.again(task, length, num_columns)
+                else:
+                    self.fault = error  # to be raised once what else came back is with the caller
             whole = None if chunk is None else self.whole(chunk)
             found += [] if whole is None else [whole]
         self.send()  # before anybody looks at what came back: the workers need not wait for that

@@ -30,7 +30,7 @@ class Limit:
         num_failed: failed ones among them.
     """
 
-    share: float
+    share: float | int
     first: int
     count: int
     waiting: dict[int, Chunk] = field(default_factory=dict)

@@ -6,7 +6,13 @@ import pickle
 import signal
 import threading
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+)
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +42,15 @@ class Processes(Executor):
         self._file = None if file is None else str(Path(file).resolve())
         self._pools: list[ProcessPoolExecutor | None] = [None] * workers
         self._load = [0] * workers
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._closed = False
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
         """Hand a call to the worker that has least to do.
 
         Raises:
             TypeError: it cannot be sent to another process.
+            RuntimeError: the workers were ended.
         """
         try:
             payload = pickle.dumps((fn, args, kwargs))
@@ -51,26 +59,25 @@ class Processes(Executor):
                 f"The simulator cannot be sent to a worker process ({error}): define it at the top "
                 f"level of a file, or run it with threads, with Dask, or with executor=None."
             ) from error
+        future: Future = Future()
         with self._lock:
-            place = self._load.index(min(self._load))
-            self._load[place] += 1
-            try:
-                future = self._pool(place).submit(_call, payload)
-            except BrokenExecutor:  # it died while it was idle
-                self._drop(place)
-                future = self._pool(place).submit(_call, payload)
-        future.add_done_callback(lambda done: self._done(place, done))
+            if self._closed:
+                raise RuntimeError("the worker processes were ended")
+            self._send(future, payload)
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the workers."""
+        with self._lock:
+            self._closed = True
         for pool in self._pools:
             if pool is not None:
                 pool.shutdown(wait=wait, cancel_futures=cancel_futures)
-        self._pools = [None] * self.workers
 
     def kill(self) -> None:
         """End the workers at once, whatever they are at."""
+        with self._lock:
+            self._closed = True
         for pool in self._pools:
             for process in list(((pool and pool._processes) or {}).values()):
                 process.kill()
@@ -83,36 +90,57 @@ class Processes(Executor):
         else:
             self.kill()
 
+    def _send(self, future: Future, payload: bytes) -> None:
+        """To the worker that has least to do; one that died while it was idle is started anew."""
+        place = self._load.index(min(self._load))
+        try:
+            pool = self._pool(place)
+            inner = pool.submit(_call, payload, self._file)
+        except BrokenExecutor:
+            self._pools[place] = None
+            pool = self._pool(place)
+            inner = pool.submit(_call, payload, self._file)
+        self._load[place] += 1
+        inner.add_done_callback(lambda done: self._settle(place, pool, done, future, payload))
+
+    def _settle(
+        self, place: int, pool: ProcessPoolExecutor, done: Future, future: Future, payload: bytes
+    ) -> None:
+        """Pass on what came of a call.
+
+        Of the calls that a dead worker had, the oldest, which is told first, is the one that it was at;
+        the others never began, and go to another worker.
+        """
+        error = CancelledError() if done.cancelled() else done.exception()
+        with self._lock:
+            self._load[place] -= 1
+            if isinstance(error, BrokenExecutor) and not self._closed:
+                if self._pools[place] is not pool:
+                    self._send(future, payload)
+                    return
+                self._pools[place] = None
+        if not future.set_running_or_notify_cancel():
+            return
+        if error is None:
+            future.set_result(done.result())
+        else:
+            future.set_exception(error)
+
     def _pool(self, place: int) -> ProcessPoolExecutor:
         pool = self._pools[place]
         if pool is None:
-            pool = self._pools[place] = ProcessPoolExecutor(
-                1, multiprocessing.get_context("spawn"), initializer=_begin, initargs=(self._file,)
-            )
+            context = multiprocessing.get_context("spawn")
+            pool = self._pools[place] = ProcessPoolExecutor(1, context, initializer=_begin)
         return pool
 
-    def _drop(self, place: int) -> None:
-        pool, self._pools[place] = self._pools[place], None
-        if pool is not None:
-            pool.shutdown(wait=False)
 
-    def _done(self, place: int, future: Future) -> None:
-        broken = not future.cancelled() and isinstance(future.exception(), BrokenExecutor)
-        with self._lock:
-            self._load[place] -= 1
-            if broken:
-                self._drop(place)
-
-
-def _begin(file: str | None) -> None:
-    """What a worker does first: leave Ctrl-C to its parent, end with it, load the simulator."""
+def _begin() -> None:
+    """What a worker does first: leave Ctrl-C to its parent, and end with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     may_exit()
     parent = multiprocessing.parent_process()
     assert parent is not None
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    if file is not None:
-        load_file(file)
 
 
 def _end_with(parent: Any) -> None:
@@ -120,9 +148,11 @@ def _end_with(parent: Any) -> None:
     os._exit(1)
 
 
-def _call(payload: bytes) -> Any:
+def _call(payload: bytes, file: str | None) -> Any:
     """Unpack a call and make it; the bytes come from this run's own process, never from a file."""
     try:
+        if file is not None:
+            load_file(file)
         fn, args, kwargs = pickle.loads(payload)
     except Exception as error:
         raise TypeError(

@@ -77,7 +77,7 @@ class Program(HostSimulator):
         return read(text)
 
 
-def run(command: Sequence[str], told: str, timeout: float | None) -> str:
+def run(command: Sequence[str], told: str, timeout: float | int | None) -> str:
     """What a command prints when it is told something; it leads a process group of its own.
 
     Raises:

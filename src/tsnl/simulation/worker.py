@@ -68,7 +68,7 @@ def checked(found: Any, length: int, num_columns: int | None) -> Float[np.ndarra
     return rows
 
 
-def reason_of(error: BaseException, timeout: float | None) -> str:
+def reason_of(error: BaseException, timeout: float | int | None) -> str:
     """What happened, in a few words."""
     if isinstance(error, TimedOutError):
         return f"timed out after {timeout:g} s"

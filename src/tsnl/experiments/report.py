@@ -1,0 +1,101 @@
+"""`docs/results.md` from the tables alone: each claim, our measurement, the verdict and the figure."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+
+from tsnl.experiments import table
+from tsnl.experiments.claims import CLAIMS, Claim
+from tsnl.experiments.compare import MissingTrialsError, Tables
+from tsnl.experiments.entry import draw
+from tsnl.experiments.reasons import REASONS
+from tsnl.experiments.registry import EXPERIMENTS
+from tsnl.experiments.trial import Row
+
+FOLDER = "results"  # of tables and figures, beside the page
+VERDICTS = {True: "yes", False: "**no**", None: "no claim"}
+HEAD = """# Results
+
+The paper's experiments, run again with this package. Made by `python -m tsnl.experiments report` from
+the tables in `docs/results/` and nothing else; cost is in calls of the dynamics. Distance to the
+reference posterior is total variation over ten bins of equal mass for one parameter, and the sliced
+Wasserstein distance in reference standard deviations for several.
+
+| claim | our measurement | agrees | figure |
+|---|---|---|---|
+"""
+
+
+def write_report(out: Path | str, docs: Path | str) -> Path:
+    """Write the page, with the tables and figures that it shows beside it.
+
+    Args:
+        out: folder of the tables.
+        docs: folder of the documentation.
+
+    Returns:
+        The page.
+    """
+    out, target = Path(out), Path(docs) / FOLDER
+    target.mkdir(parents=True, exist_ok=True)
+    tables: Tables = {}
+    for name, experiment in EXPERIMENTS.items():
+        path = out / f"{name}.csv"
+        if not path.exists():
+            continue
+        if path.resolve() != (target / path.name).resolve():
+            shutil.copyfile(path, target / path.name)
+        draw(experiment, target / path.name)
+        tables[name] = table.finished(table.read(path))
+    lines = [_line(claim, tables) for claim in CLAIMS]
+    parts = [HEAD + "\n".join(lines), _reasons(), _trials(out), _figures(tables)]
+    page = Path(docs) / "results.md"
+    page.write_text("\n\n".join(part for part in parts if part) + "\n", encoding="utf-8")
+    return page
+
+
+def _line(claim: Claim, tables: Tables) -> str:
+    """One claim as a row of the page."""
+    name = claim.experiment
+    rows = tables.get(name, [])
+    text, agrees = "not measured yet", "?"
+    if rows:
+        try:
+            text, verdict = claim.measure(tables)
+            agrees = VERDICTS[verdict] + (" so far" if _incomplete(name, rows) else "")
+        except (MissingTrialsError, KeyError, ValueError) as error:
+            text = f"not enough trials yet ({error})"
+        text += _incomplete(name, rows)
+    note = f" [why](#{claim.key})" if claim.key in REASONS else ""
+    figure = f"[{name}]({FOLDER}/{name}.svg)" if rows else ""
+    return f"| {claim.text} | {text} | {agrees}{note} | {figure} |"
+
+
+def _incomplete(name: str, rows: list[Row]) -> str:
+    """What is missing of the full run."""
+    wanted = {trial.id for trial in EXPERIMENTS[name].trials(None, False)}
+    there = len(wanted & {row["id"] for row in rows})
+    return "" if there == len(wanted) else f" (incomplete: {there} of {len(wanted)} trials)"
+
+
+def _reasons() -> str:
+    parts = [f"### {claim.key}\n\n{REASONS[claim.key]}" for claim in CLAIMS if claim.key in REASONS]
+    return "## Where we differ\n\n" + "\n\n".join(parts) if parts else ""
+
+
+def _trials(out: Path) -> str:
+    """How many trials there are, how many failed, and what they took."""
+    lines = ["## Trials", "", "| experiment | trials | failed | core minutes |", "|---|---|---|---|"]
+    for name in EXPERIMENTS:
+        rows = table.read(out / f"{name}.csv")
+        if rows:
+            failed = len(rows) - len(table.finished(rows))
+            minutes = np.nansum(table.numbers(rows, "cpu_seconds")) / 60
+            lines.append(f"| {name} | {len(rows)} | {failed} | {minutes:.1f} |")
+    return "\n".join(lines)
+
+
+def _figures(tables: Tables) -> str:
+    shown = [f"### {name}\n\n![{name}]({FOLDER}/{name}.svg)" for name, rows in tables.items() if rows]
+    return "## Figures\n\n" + "\n\n".join(shown) if shown else ""
