@@ -203,7 +203,8 @@ def test_ctrl_c_leaves_a_run_that_goes_on(place, fitted):
     command = [sys.executable, "-m", "tsnl", "fit", "slow.py", "data.csv", "--config", "tiny.toml"]
     command += ["--lag", "4", "--seed", "5", "--workers", "2", "--replicates", "0", "--no-refit"]
     command += ["--out", "slow"]
-    apart = {"cwd": place, "stderr": subprocess.PIPE, "text": True}
+    environment = {**os.environ, "PYTHONPATH": str(Path(tsnl.__file__).parents[1])}
+    apart = {"cwd": place, "stderr": subprocess.PIPE, "text": True, "env": environment}
     process = subprocess.Popen(command, **apart, start_new_session=True)
     while not list((place / "slow").glob("simulations/*.npz")):
         assert process.poll() is None, process.stderr.read()
