@@ -43,7 +43,7 @@ class Posterior(eqx.Module):
 
     def log_prob(self, theta: Theta) -> Float[Array, ""]:
         """The unnormalised log-density of theta in its own, constrained, coordinates."""
-        return self.prior.log_prob(theta) + self.likelihood(self.prior.unconstrain(theta))
+        return _log_prob(self, theta)
 
     def condition(self, series: Any, inputs: Any = None) -> "Posterior":
         """The posterior of other data from the same model, by the same kernel: no simulation.
@@ -116,6 +116,12 @@ class Posterior(eqx.Module):
         """
         draws = sample_posterior(jax.random.key(seed), self, start, options or MCMC())
         return constrained(self.prior, draws.z)
+
+
+@eqx.filter_jit
+def _log_prob(posterior: Posterior, theta: Theta) -> Float[Array, ""]:
+    prior = posterior.prior
+    return prior.log_prob(theta) + posterior.likelihood(prior.unconstrain(theta))
 
 
 def check_rows(kernel: Kernel, series: Float[np.ndarray, "T d_y"]) -> Float[np.ndarray, "rows entries"]:
