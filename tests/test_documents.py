@@ -10,10 +10,15 @@ import typer
 from tsnl.cli.commands import app
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+SLOW = ("trust.md", "simulators.md", "quickstart-cluster.md")
+PATHS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [
+    pytest.param(path, marks=pytest.mark.slow if path.name in SLOW else (), id=path.name)
+    for path in PATHS
+]
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", DOCUMENTS)
 def test_python_blocks_run(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "__main__"}
@@ -31,7 +36,7 @@ def test_demo(tmp_path, monkeypatch, capsys):
 
 def commands():
     """Every command line of tsnl in the documents."""
-    for path in DOCUMENTS:
+    for path in PATHS:
         for block in re.findall(r"```(?:console)?\n(.*?)```", path.read_text(), re.DOTALL):
             for line in re.findall(r"^(?:\$ )?tsnl (.*?)(?: +#.*)?$", block, re.MULTILINE):
                 yield pytest.param(line, id=f"{path.name}: tsnl {line}")

@@ -185,6 +185,11 @@ def test_there_is_always_something_to_learn_from(n, length, lag, fraction):
     assert not (train & held).any()
 
 
+push = eqx.filter_jit(Recent.push)
+take = eqx.filter_jit(Windows.take)
+context_of = eqx.filter_jit(Recent.context)
+
+
 @pytest.mark.parametrize("past", [Past(3, (0.5, 0.9), 2), Past(2, ()), Past(0, (0.8,), 1)])
 def test_the_recent_past_is_the_context_of_the_next_row(past):
     rng = np.random.default_rng(0)
@@ -194,7 +199,7 @@ def test_the_recent_past_is_the_context_of_the_next_row(past):
     windows = Windows.of(y, seen, past, u)
     recent = Recent.none(past, 2)
     for t in range(8):
-        _, context = windows.take(jnp.array([0]), jnp.array([t]))
-        for found, expected in zip(recent.context(u[0, t]), context, strict=True):
+        _, context = take(windows, jnp.array([0]), jnp.array([t]))
+        for found, expected in zip(context_of(recent, u[0, t]), context, strict=True):
             np.testing.assert_allclose(found, expected[0], rtol=1e-5, atol=1e-6)
-        recent = recent.push(y[0, t], seen[0, t], u[0, t])
+        recent = push(recent, y[0, t], seen[0, t], u[0, t])

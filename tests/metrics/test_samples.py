@@ -45,7 +45,7 @@ def test_disjoint_densities():
     np.testing.assert_allclose(total_variation(low, high, GRID), 1, atol=1e-6)
 
 
-@pytest.mark.parametrize("delta", [0.0, 1.0, 3.0, 50.0])
+@pytest.mark.parametrize("delta", [0.0, 1.0, 50.0])
 def test_c2st_finds_the_best_accuracy(delta):
     """Phi(delta / 2) for Gaussians delta apart; a trained network falls a little short."""
     rng = np.random.default_rng(0)
@@ -59,15 +59,15 @@ def test_c2st_finds_the_best_accuracy(delta):
 
 def test_c2st_does_not_mind_the_scale():
     rng = np.random.default_rng(1)
-    p, q = rng.normal(size=(1000, 2)), rng.normal(size=(1000, 2)) + np.array([1.0, 0.0])
+    p, q = rng.normal(size=(300, 2)), rng.normal(size=(300, 2)) + np.array([1.0, 0.0])
     scale = np.array([1e6, 1e-6])
     assert abs(c2st(p, q, num_steps=200) - c2st(p * scale, q * scale, num_steps=200)) < 0.02
 
 
 def test_c2st_is_reproducible():
     rng = np.random.default_rng(2)
-    p, q = rng.normal(size=(1000, 2)), rng.normal(size=(1000, 2))
-    assert c2st(p, q, num_steps=200, seed=4) == c2st(p, q, num_steps=200, seed=4)
+    p, q = rng.normal(size=(300, 2)), rng.normal(size=(300, 2))
+    assert c2st(p, q, num_steps=50, seed=4) == c2st(p, q, num_steps=50, seed=4)
 
 
 @pytest.mark.usefixtures("unchecked")

@@ -43,7 +43,8 @@ class Posterior(eqx.Module):
 
     def log_prob(self, theta: Theta) -> Float[Array, ""]:
         """The unnormalised log-density of theta in its own, constrained, coordinates."""
-        return _log_prob(self, theta)
+        z = self.prior.unconstrain(theta)
+        return self.prior.log_prob(theta) + _value(self.likelihood, z)
 
     def condition(self, series: Any, inputs: Any = None) -> "Posterior":
         """The posterior of other data from the same model, by the same kernel: no simulation.
@@ -119,9 +120,8 @@ class Posterior(eqx.Module):
 
 
 @eqx.filter_jit
-def _log_prob(posterior: Posterior, theta: Theta) -> Float[Array, ""]:
-    prior = posterior.prior
-    return prior.log_prob(theta) + posterior.likelihood(prior.unconstrain(theta))
+def _value(likelihood: Any, z: Float[Array, " size"]) -> Float[Array, ""]:
+    return likelihood(z)
 
 
 def check_rows(kernel: Kernel, series: Float[np.ndarray, "T d_y"]) -> Float[np.ndarray, "rows entries"]:

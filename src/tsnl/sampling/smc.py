@@ -17,6 +17,9 @@ MOVED = 2.0  # accepted steps for each particle, on average, that make a cloud f
 MAX_LOOKS = 10
 
 
+_systematic = jax.jit(systematic)
+
+
 class Cloud(NamedTuple):
     """Particles of z and their log-weights, normalised."""
 
@@ -51,7 +54,7 @@ class Cloud(NamedTuple):
 
     def resample(self, key: Key[Array, ""]) -> "Cloud":
         """Equal weights, particles in proportion to theirs."""
-        ancestors = np.asarray(systematic(key, jnp.asarray(self.weights, dtype=float)))
+        ancestors = np.asarray(_systematic(key, self.weights.astype(jnp.result_type(float))))
         return Cloud.even(self.z[ancestors])
 
     def covariance(self) -> Float[np.ndarray, "size size"]:
