@@ -20,7 +20,7 @@ from tsnl.methods.sequential import Sequential
 from tsnl.sampling import MCMC
 from tsnl.training import Training
 
-ROUNDS = 5
+ROUNDS, SNL_ROUNDS = 5, 2  # a round of SNL trains for long
 EXACT = "exact draws"
 NUM_EXACT = 1000
 QUICK_FLOW = MAF(num_layers=1, num_hidden=1, width=8)
@@ -30,6 +30,7 @@ QUICK_SAMPLER = MCMC(num_chains=2, num_warmup=50, num_draws=50, max_extensions=0
 NEURAL = (1_000, 3_000, 10_000, 100_000, 1_000_000)
 ABC = (10_000, 30_000, 100_000, 1_000_000, 10_000_000)
 PARTICLE = (100_000, 300_000, 1_000_000, 10_000_000, 100_000_000)
+PREDATORS = (50_000, 100_000, 1_000_000, 10_000_000, 50_000_000)  # shorter series, slower dynamics
 BUDGETS: dict[str, tuple[int, ...]] = {"T-SNL": NEURAL, "SNL": NEURAL, "SMC-ABC": ABC, "PMMH": PARTICLE}
 FEW_BUDGETS: dict[str, tuple[int, ...]] = {  # of the larger volatility models, to stay within hours
     "T-SNL": (1_000, 10_000, 100_000),
@@ -48,13 +49,15 @@ def budgets_of(problem: str, quick: bool) -> dict[str, tuple[int, ...]]:
     """Method to budgets."""
     if quick:
         return QUICK_BUDGETS[problem]
+    if problem == "predator-prey":
+        return BUDGETS | {"PMMH": PREDATORS}
     return FEW_BUDGETS if problem in ("volatility-3", "volatility-5") else BUDGETS
 
 
 def neural(method: Sequential, budget: int, problem: str, quick: bool) -> Sequential:
     """A sequential method that spends a budget in equal rounds."""
     setting = PROBLEMS[problem]
-    rounds = 2 if quick else ROUNDS
+    rounds = SNL_ROUNDS if quick or isinstance(method, SNL) else ROUNDS
     method = replace(
         method,
         rounds=rounds,

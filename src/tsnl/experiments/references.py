@@ -28,7 +28,7 @@ NUM_DRAWS = 2000  # draws that stand for a grid
 EFFORTS = {
     "volatility-3": Effort(250, 600.0),
     "volatility-5": Effort(400, 400.0),
-    "predator-prey": Effort(250, 600.0),
+    "predator-prey": Effort(250, 500.0),
 }
 ROUGH = Effort(20, 1.0, num_starts=20, pilot=((50, 0.0),), last=(50, 0.5), max_repeats=1)
 

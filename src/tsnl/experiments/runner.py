@@ -8,10 +8,10 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
 
+import tsnl
 from tsnl.compilation import cache_compilations
 from tsnl.experiments import table
 from tsnl.experiments.trial import COMMON, Experiment, Row, Trial
@@ -89,7 +89,7 @@ def perform(experiment: Experiment, trial: Trial, references: Path) -> Row:
 def describe(trial: Trial) -> Row:
     """What a trial says of itself."""
     names = ("id", "problem", "method", "budget", "setting", "seed")
-    return {name: getattr(trial, name) for name in names} | {"version": version("tsnl")}
+    return {name: getattr(trial, name) for name in names} | {"version": tsnl.__version__}
 
 
 def failure(reason: str) -> Row:
