@@ -30,7 +30,10 @@ QUICK_SAMPLER = MCMC(num_chains=2, num_warmup=50, num_draws=50, max_extensions=0
 NEURAL = (1_000, 3_000, 10_000, 100_000, 1_000_000)
 ABC = (10_000, 30_000, 100_000, 1_000_000, 10_000_000)
 PARTICLE = (100_000, 300_000, 1_000_000, 10_000_000, 100_000_000)
-PREDATORS = (50_000, 100_000, 1_000_000, 10_000_000, 50_000_000)  # shorter series, slower dynamics
+PREDATORS: dict[str, tuple[int, ...]] = {  # shorter series, slower dynamics
+    "SMC-ABC": (5_000, 10_000, 100_000, 1_000_000, 5_000_000),
+    "PMMH": (50_000, 100_000, 1_000_000, 10_000_000, 50_000_000),
+}
 BUDGETS: dict[str, tuple[int, ...]] = {"T-SNL": NEURAL, "SNL": NEURAL, "SMC-ABC": ABC, "PMMH": PARTICLE}
 FEW_BUDGETS: dict[str, tuple[int, ...]] = {  # of the larger volatility models, to stay within hours
     "T-SNL": (1_000, 10_000, 100_000),
@@ -50,7 +53,7 @@ def budgets_of(problem: str, quick: bool) -> dict[str, tuple[int, ...]]:
     if quick:
         return QUICK_BUDGETS[problem]
     if problem == "predator-prey":
-        return BUDGETS | {"PMMH": PREDATORS}
+        return BUDGETS | PREDATORS
     return FEW_BUDGETS if problem in ("volatility-3", "volatility-5") else BUDGETS
 
 
