@@ -22,10 +22,10 @@ demo: $(STAMP) ## Infer a linear model's noise and draw it beside the exact post
 	$(BIN)/python examples/demo.py
 
 test: $(STAMP) ## Fast tests
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
 
 test-all: $(STAMP) ## All tests, the slow statistical ones too
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(STAMP) ## Style, format and types
 	$(BIN)/ruff check .

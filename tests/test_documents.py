@@ -10,7 +10,7 @@ import typer
 from tsnl.cli.commands import app
 
 ROOT = Path(__file__).parents[1]
-SLOW = ("trust.md", "simulators.md", "quickstart-cluster.md")
+SLOW = ("trust.md", "simulators.md", "quickstart-cluster.md", "quickstart-python.md")
 PATHS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 DOCUMENTS = [
     pytest.param(path, marks=pytest.mark.slow if path.name in SLOW else (), id=path.name)
@@ -26,6 +26,7 @@ def test_python_blocks_run(path, tmp_path, monkeypatch):
         exec(compile(block, str(path), "exec"), names)
 
 
+@pytest.mark.slow
 def test_demo(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(ROOT / "examples" / "demo.py"), run_name="__main__")

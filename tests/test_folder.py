@@ -25,12 +25,11 @@ MODEL = LinearGaussian()
 PRIOR = tsnl.Prior(Q=dist.LogNormal(-1.0, 1.0))
 SERIES = MODEL.simulate(seed=1, length=20).astype(float)
 METHOD = TSNL(
-    rounds=3,
-    simulations=8,
-    lag=2,
-    density=Mixture(2, width=0),
-    training=Training(num_members=2, min_steps=50, max_steps=50),
-    sampler=MCMC(num_chains=2, num_warmup=50, num_draws=50, max_extensions=0),
+    rounds=4,
+    simulations=4,
+    density=Mixture(num_components=2, width=4, depth=1),
+    training=Training(num_members=2, min_steps=60, max_steps=60),
+    sampler=MCMC(num_chains=4, num_warmup=100, num_draws=150, max_extensions=0),
 )
 SLOWLY = partial(pytest.param, marks=pytest.mark.slow)
 MOMENTS = {"simulate": "add_simulations", "train": "learn", "sample": "sample_posterior"}
@@ -89,7 +88,7 @@ def test_a_run_that_was_cut_off_comes_to_the_same_draws(tmp_path, monkeypatch, m
 
 def test_finished_rounds_are_not_run_again(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        cut_off(patch, "learn", 3)
+        cut_off(patch, "learn", 4)
         with pytest.raises(CutOffError):
             run(tmp_path / "run")
     learned = []

@@ -133,10 +133,9 @@ PANEL = [LINEAR.simulate(seed=i, length=n).astype(float) for i, n in enumerate((
 TINY = TSNL(
     rounds=2,
     simulations=8,
-    lag=2,
-    density=Mixture(2, width=0),
-    training=Training(num_members=2, min_steps=50, max_steps=50),
-    sampler=MCMC(num_chains=2, num_warmup=50, num_draws=50, max_extensions=0),
+    density=Mixture(num_components=2, width=4, depth=1),
+    training=Training(num_members=2, min_steps=60, max_steps=60),
+    sampler=MCMC(num_chains=4, num_warmup=100, num_draws=150, max_extensions=0),
 )
 
 

@@ -17,7 +17,7 @@ from tsnl.posterior import Stream
 MODEL = LinearGaussian()
 PRIOR = tsnl.Prior(Q=dist.LogNormal(-1.0, 1.0))
 LONG = MODEL.simulate(seed=1, length=30).astype(float)
-SAMPLER = MCMC(num_chains=2, num_warmup=50, num_draws=50, max_extensions=0)
+SAMPLER = MCMC(num_chains=4, num_warmup=100, num_draws=150, max_extensions=0)
 
 
 @cache
@@ -25,9 +25,8 @@ def result():
     method = TSNL(
         rounds=2,
         simulations=8,
-        lag=2,
-        density=Mixture(2, width=0),
-        training=Training(num_members=2, min_steps=50, max_steps=50),
+        density=Mixture(num_components=2, width=4, depth=1),
+        training=Training(num_members=2, min_steps=60, max_steps=60),
         sampler=SAMPLER,
     )
     return tsnl.infer(MODEL, PRIOR, LONG[:20], method, seed=0)

@@ -14,7 +14,6 @@ from tsnl import MCMC, TSNL, Training
 from tsnl.density import Mixture
 from tsnl.likelihood.kalman import filter_moments
 from tsnl.models import LinearGaussian
-from tsnl.posterior import Stream
 from tsnl.sampling.smc import Cloud
 from tsnl.track import Track
 
@@ -28,11 +27,11 @@ NUM_PARTICLES, NUM_DRAWS = 300, 10
 def result():
     method = TSNL(
         rounds=1,
-        simulations=8,
-        lag=2,
-        density=Mixture(2, width=0),
-        training=Training(num_members=2, min_steps=50, max_steps=50),
-        sampler=MCMC(num_chains=2, num_warmup=50, num_draws=50, max_extensions=0),
+        simulations=16,
+        gaps=True,
+        density=Mixture(num_components=2, width=4, depth=1),
+        training=Training(num_members=2, min_steps=60, max_steps=60),
+        sampler=MCMC(num_chains=4, num_warmup=100, num_draws=150, max_extensions=0),
     )
     return tsnl.infer(MODEL, SHARP, LONG[:20], method, seed=0)
 
@@ -47,7 +46,7 @@ def test_it_agrees_with_the_kalman_filter_at_a_known_theta():
     rows[22] = np.nan  # a missing row is predicted through
     with jax.enable_x64(True):
         means, covariances = filter_moments(MODEL, {"Q": 0.1}, jnp.asarray(rows)).filtered
-    stream = Stream.begin(gappy().posterior, rows[:20], seed=0, num_particles=50)
+    stream = begun().stream
     track = Track.begin(MODEL, stream, NUM_DRAWS, NUM_PARTICLES).update(rows[20:])
     sd = np.sqrt(np.asarray(covariances)[19:, 0, 0])
     # ten filters of 300 particles; theta's own spread of 1 % moves the mean by far less
@@ -55,12 +54,6 @@ def test_it_agrees_with_the_kalman_filter_at_a_known_theta():
     assert np.abs(error).max() < 5 / np.sqrt(NUM_DRAWS * NUM_PARTICLES / 4)
     low, high = track.quantiles((0.05, 0.95))[..., 0]
     np.testing.assert_allclose((high - low) / sd, 2 * 1.645, rtol=0.15)
-
-
-@cache
-def gappy():
-    method = dataclasses.replace(result().method, gaps=True)
-    return tsnl.infer(MODEL, SHARP, LONG[:20], method, seed=0)
 
 
 def test_one_row_at_a_time_is_all_at_once():

@@ -29,7 +29,9 @@ class Region(eqx.Module):
         """The region of the windows in use."""
         points = np.asarray(_some_points(windows, use), np.float64)
         centre = points.mean(axis=0)
-        covariance = np.atleast_2d(np.cov(points.T)) + 1e-4 * np.eye(len(centre))
+        covariance = np.atleast_2d(np.cov(points.T))
+        ridge = 1e-4 + 1e-10 * np.trace(covariance)  # fewer points than columns, or wild ones
+        covariance = covariance + ridge * np.eye(len(centre))
         whiten = np.linalg.inv(np.linalg.cholesky(covariance)).T
         distance = np.linalg.norm((points - centre) @ whiten, axis=1)
         figures = centre, whiten, np.quantile(distance, INSIDE)

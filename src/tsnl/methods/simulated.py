@@ -127,8 +127,6 @@ def propose(
         cloud = draws.reshape(-1, draws.shape[-1])
         stretch = np.clip(limit / (cloud.std(axis=0) + 1e-12), 1.0, widen)
         cloud = cloud.mean(axis=0) + stretch * (cloud - cloud.mean(axis=0))
-        if len(cloud) < n:  # a draw may stand for several simulations
-            cloud = np.resize(cloud, (n, cloud.shape[1]))
     return spread(rng, cloud, n)
 
 
