@@ -231,3 +231,17 @@ def test_demo(tmp_path, capsys):
     exact, ours = (float(x) for x in re.findall(r"(?:filter|only) +(0\.\d+)", out))
     assert abs(exact - ours) < 0.03  # an exact sd
     assert (tmp_path / "demo" / "report.html").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")  # of Dask's own sockets and loops
+def test_on_a_cluster_the_draws_are_the_same(fitted, place):
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        code = call(
+            "fit", "tank.py", "data.csv", "--out", "far", "--config", "tiny.toml", "--lag", 4,
+            "--seed", 5, "--dask", cluster.scheduler_address, "--replicates", 0, "--no-refit",
+        )  # fmt: skip
+    assert code == 0
+    one, other = (tsnl.load(place / name, model=lambda rng, theta: None) for name in ("run", "far"))
+    np.testing.assert_array_equal(one.draws["leak"], other.draws["leak"])
