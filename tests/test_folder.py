@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import linecache
 import shutil
 import signal
 import subprocess
@@ -18,8 +19,10 @@ from hypothesis import strategies as st
 import tsnl
 from tsnl import MCMC, TSNL, RejectionABC, Training
 from tsnl.density import Mixture
+from tsnl.folder import fingerprint
 from tsnl.methods import rounds
 from tsnl.models import LinearGaussian
+from tsnl.simulation import load_file
 
 MODEL = LinearGaussian()
 PRIOR = tsnl.Prior(Q=dist.LogNormal(-1.0, 1.0))
@@ -229,3 +232,15 @@ def test_a_name_in_a_file_cannot_call_anything(kept, tmp_path):
         (folder / "result.json").write_text(json.dumps(facts | {"method": hostile}))
         with pytest.raises(ValueError, match="no readable run of tsnl: the unknown"):
             tsnl.load(folder)
+
+
+def test_a_changed_model_file_is_noticed(tmp_path):
+    """Also where another function than the simulator itself changed."""
+    text = "def step(x):\n    return {} * x\n\n\ndef simulate(rng, theta):\n    return step(rng)\n"
+    found = []
+    for number in (1, 1, 2):
+        (tmp_path / "walk.py").write_text(text.format(number))
+        sys.modules.pop("tsnl_file_walk", None)
+        linecache.clearcache()
+        found.append(fingerprint(tsnl.BlackBox(load_file(tmp_path / "walk.py").simulate)))
+    assert found[0] == found[1] != found[2]

@@ -29,6 +29,7 @@ from tsnl.methods.record import Finished
 from tsnl.problem import Problem
 from tsnl.sampling import Draws
 from tsnl.simulation.chunk import Chunk, Failure
+from tsnl.simulation.worker import FILE_MODULE
 from tsnl.storage import write_kernel, write_text, write_whole
 from tsnl.windows import Past
 
@@ -165,14 +166,20 @@ def _question(problem: Problem, method: Any, seed: int) -> dict[str, Any]:
 
 
 def fingerprint(model: Any) -> Any:
-    """The plain form of a model; of one without, its name, source and values, hashed."""
+    """The plain form of a model; of one without, its name, source and values, hashed.
+
+    The source is that of its class or function, and of the whole file where `load_file` loaded it: such
+    a file holds the model and nothing else.
+    """
     plain = storage.or_none(codec.encode, model)
     if plain is not None:
         return plain
     kind = getattr(model, "simulate_fn", type(model))
     found = hashlib.sha256()
     with contextlib.suppress(OSError, TypeError):  # typed at a prompt: the name must do
-        found.update(inspect.getsource(kind).encode())
+        own_file = str(getattr(kind, "__module__", "")).startswith(FILE_MODULE)
+        source = inspect.getmodule(kind) if own_file else kind
+        found.update(inspect.getsource(source or kind).encode())
     for leaf in jax.tree.leaves(getattr(model, "parameters", {})):
         found.update(np.asarray(leaf).tobytes())
     return {"name": getattr(kind, "__qualname__", str(kind)), "source": found.hexdigest()}

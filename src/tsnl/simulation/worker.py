@@ -78,13 +78,16 @@ def reason_of(error: BaseException, timeout: float | int | None) -> str:
     return f"raised {type(error).__name__}" + (f": {text}" if text else "")
 
 
+FILE_MODULE = "tsnl_file_"  # how the names begin of modules that `load_file` loads
+
+
 def load_file(path: str | Path) -> ModuleType:
     """The module in a Python file, under a name that depends on the file's name alone.
 
     What it defines can go to the workers of `Processes(..., file=path)`, who load the same file so.
     """
     path = Path(path).resolve()
-    name = f"tsnl_file_{path.stem}"
+    name = f"{FILE_MODULE}{path.stem}"
     if name in sys.modules and sys.modules[name].__file__ == str(path):
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
