@@ -3,6 +3,7 @@
 Only numba's kernels are left out: it compiles source, not wrappers around it.
 """
 
+import os
 from pathlib import Path
 
 import hypothesis
@@ -18,13 +19,14 @@ MODULES = [
 ]
 jaxtyping.install_import_hook(MODULES, "beartype.beartype")
 
-# Most of the time of the tests is compilation: do without what makes programs fast, and keep what was
-# compiled for the next run.
+# Most of the time of the tests is compilation: do without what makes programs fast, do not cut programs
+# up to compile the pieces side by side, and keep what was compiled for the next run.
+os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_cpu_parallel_codegen_split_count=1"
 jax.config.update("jax_disable_most_optimizations", True)
 jax.config.update("jax_compilation_cache_dir", str(SOURCE.parent / ".pytest_cache" / "jax"))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 
-hypothesis.settings.register_profile("tsnl", deadline=None, derandomize=True, max_examples=50)
+hypothesis.settings.register_profile("tsnl", deadline=None, derandomize=True, max_examples=30)
 hypothesis.settings.load_profile("tsnl")
 
 

@@ -37,6 +37,10 @@ PRIORS["several"] = tsnl.Prior(
     C=dist.LKJ(2, 1.0),
 )
 ALL = pytest.mark.parametrize("name", PRIORS)
+LIKE_OTHERS = ("half", "batch", "matrix", "normal vector", "correlation factor")
+SOME = pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow if n in LIKE_OTHERS else ()) for n in PRIORS]
+)
 
 
 @cache
@@ -100,7 +104,7 @@ def test_unconstrained_density_integrates_to_one(name):
     np.testing.assert_allclose(total, 1.0, atol=2e-5)
 
 
-@ALL
+@SOME
 def test_sample_shapes_and_support(name):
     prior = PRIORS[name]
     theta = jax.jit(prior.sample, static_argnums=1)(jax.random.key(0), 7)

@@ -48,6 +48,7 @@ def test_a_stream_is_refined_on_all_its_rows():
     assert found.posterior.likelihood.targets.shape == (23,)
 
 
+@pytest.mark.slow
 def test_the_same_data_and_other_data(tmp_path):
     same = result().refine(simulations=4, seed=1)
     np.testing.assert_array_equal(same.problem.series, LONG[:20])
@@ -59,6 +60,7 @@ def test_the_same_data_and_other_data(tmp_path):
     assert value(again.posterior) == value(other.posterior)
 
 
+@pytest.mark.slow
 def test_new_simulations_are_near_the_posterior():
     found = result().refine(simulations=30, seed=1)
     z = found.arrays["simulated.z"][16:, 0]

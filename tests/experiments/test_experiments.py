@@ -61,6 +61,7 @@ def test_acf_from_the_first_trial_to_the_report(tmp_path):
     assert (docs / "results" / "acf.csv").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_single_in_its_quick_form(tmp_path):
     (path,) = reproduce("single", quick=True, out=tmp_path, workers=1)
     assert path == tmp_path / "quick" / "single.csv"

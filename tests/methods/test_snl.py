@@ -62,6 +62,7 @@ def test_a_budget_is_kept():
     assert result.draws["Q"].shape == (4, 150)  # the last round that is affordable gets the full sampler
 
 
+@pytest.mark.slow
 def test_a_budget_is_kept_by_windows_too():
     result = budget(TSNL, 100, density=Mixture(num_components=2, width=4, depth=1))
     assert result.cost == 96
