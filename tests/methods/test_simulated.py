@@ -6,6 +6,7 @@ import tsnl
 from tsnl.methods.simulated import Simulated, choose, propose
 from tsnl.models import LinearGaussian
 from tsnl.problem import Problem
+from tsnl.simulation import Failure
 
 MODEL = LinearGaussian()
 PRIOR = tsnl.Prior(Q=dist.LogNormal(-1.0, 1.0))
@@ -42,3 +43,17 @@ def test_as_many_are_proposed_as_are_asked_for():
     few = rng.normal(size=(2, 5, 1))
     for draws in (None, few):
         assert propose(jax.random.key(0), rng, problem, draws, 37, 2.0).shape == (37, 1)
+
+
+def test_what_is_kept_is_read_again():
+    problem = Problem.of(MODEL, PRIOR, SERIES[:4])
+    simulated = Simulated.none(problem, 3)
+    rows = np.arange(8.0).reshape(2, 4, 1)
+    rows[1, 1:] = np.nan
+    simulated.add(np.zeros((2, 1)), rows, 8, 0, (Failure(1, "it broke"),))
+    again = Simulated.of_arrays(simulated.arrays(), problem)
+    assert (again.count, again.cost, again.num_failed) == (2, 8, 1)
+    assert again.log.reason == ["it broke"]
+    longer = again.grown(Problem.of(MODEL, PRIOR, SERIES[:6]), 5)
+    assert longer.num_failed == 1  # a series that was to be shorter has not failed
+    assert longer.completion() is not None

@@ -1,5 +1,6 @@
 """A record of the simulations that failed."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,6 +25,14 @@ class FailureLog:
             self.number.append(failure.number)
             self.z.append(z[failure.number - first])
             self.reason.append(failure.reason)
+
+    @staticmethod
+    def of_arrays(arrays: Mapping[str, np.ndarray]) -> "FailureLog":
+        """The record that a result kept."""
+        if "failed.number" not in arrays:
+            return FailureLog()
+        number, z, reason = (arrays[f"failed.{name}"] for name in ("number", "z", "reason"))
+        return FailureLog(number.tolist(), list(z), reason.tolist())
 
     def arrays(self) -> dict[str, np.ndarray]:
         """To be kept with a result; nothing where nothing failed."""

@@ -79,7 +79,8 @@ class Simulated:
         names = ("z", "series", "round", "asked")
         z, series, round_, asked = (arrays[f"simulated.{name}"] for name in names)
         inputs, cost = problem.all_inputs(0, len(z)), int(asked.sum())
-        return Simulated(z.astype(float), series.astype(float), inputs, round_, asked, len(z), cost)
+        log = FailureLog.of_arrays(arrays)
+        return Simulated(z.astype(float), series.astype(float), inputs, round_, asked, len(z), cost, log)
 
     def grown(self, problem: Problem, capacity: int) -> "Simulated":
         """The same simulations in arrays for another problem, cut or filled with NaN to its length."""
