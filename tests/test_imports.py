@@ -39,6 +39,7 @@ ROOMS = [
     "states",
     "track",
     "refining",
+    "summaries",
     "futures",
     "forecast",
     "report",

@@ -15,12 +15,14 @@ from tsnl.diagnostics.verdict import Report
 from tsnl.draws import thin
 from tsnl.forecast import Forecast, Source, draw_forecast
 from tsnl.likelihood.paths import Kind
+from tsnl.methods.failures import FailureLog
 from tsnl.methods.outcome import Method, Outcome
 from tsnl.posterior import Posterior, Stream, constrained
 from tsnl.prior import Prior
 from tsnl.problem import Problem
 from tsnl.refining import refine
 from tsnl.states import States, draw_states
+from tsnl.summaries import summary, to_arviz
 from tsnl.track import Track
 
 
@@ -92,14 +94,7 @@ class Result:
     @property
     def failures(self) -> list[dict[str, Any]]:
         """The simulations that failed: `number`, `theta` and `reason` of each, at most 10,000."""
-        if "failed.number" not in self.arrays:
-            return []
-        theta = self.problem.prior.constrain_all(self.arrays["failed.z"])
-        rows = zip(self.arrays["failed.number"], self.arrays["failed.reason"], strict=True)
-        return [
-            {"number": int(number), "theta": {k: v[i] for k, v in theta.items()}, "reason": str(reason)}
-            for i, (number, reason) in enumerate(rows)
-        ]
+        return FailureLog.of_arrays(self.arrays).records(self.problem.prior)
 
     def states(
         self, kind: Kind = "smooth", *, seed: int, num_draws: int = 200, num_particles: int = 1000
@@ -199,26 +194,11 @@ class Result:
 
     def to_arviz(self) -> Any:
         """An ArviZ DataTree with posterior, sample_stats and observed_data."""
-        from arviz_base import from_dict  # takes seconds to import
-
-        groups = {
-            "posterior": self.draws,
-            "sample_stats": {"lp": self.log_density},
-            "observed_data": {
-                "y" if len(self.problem.panel) == 1 else f"y{i}": one
-                for i, one in enumerate(self.problem.panel)
-            },
-        }
-        return from_dict(groups)
+        return to_arviz(self)
 
     def summary(self) -> Any:
         """A table with mean, sd, interval, effective size and R-hat of each free entry of theta."""
-        from arviz_base import from_dict
-        from arviz_stats.summary import summary
-
-        found = self.coordinates()  # labels may have signs that a name in a DataTree may not
-        named = {f"x{i}": draws for i, draws in enumerate(found.values())}
-        return summary(from_dict({"posterior": named}), round_to=4).set_axis(list(found), axis=0)
+        return summary(self)
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Posterior and prior of every coordinate, and the series; a matplotlib figure."""
@@ -257,16 +237,7 @@ class Result:
         num_replicates: int = 99,
         seed: int = 0,
     ) -> Path:
-        """Write one HTML file: verdict, data, posterior, checks, cost and configuration.
-
-        Args:
-            path: of the file, such as "report.html".
-            checks: what `check()` said; made here where None.
-            title: of the page.
-            num_replicates: series to simulate for the predictive bands, where there is no kernel of
-                rows; 0 for none.
-            seed: of the predictive draws, and of the checks.
-        """
+        """Write one HTML file: verdict, data, posterior, checks, cost; see `tsnl.report.write`."""
         from tsnl.report import write  # needs jinja2 and matplotlib
 
         return write(self, path, checks=checks, title=title, num_replicates=num_replicates, seed=seed)

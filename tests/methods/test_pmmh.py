@@ -7,20 +7,18 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import tsnl
 from tsnl import PMMH
 from tsnl.experiments import LINEAR
 from tsnl.experiments.problems import linear_reference
-from tsnl.methods.budget import LEAST_RUNS, Ledger, allot, divide, most_particles
-from tsnl.methods.particle_pilot import Particles, central
+from tsnl.methods.budget import LEAST_RUNS
+from tsnl.methods.particle_pilot import Particles
 from tsnl.methods.pmmh import rate, summary
 from tsnl.models import LinearGaussian, LotkaVolterra
 from tsnl.problem import Problem
 from tsnl.progress import Silent
-from tsnl.sampling.pseudo_marginal import Chains, Path
+from tsnl.sampling.pseudo_marginal import Path
 
 MODEL = LinearGaussian()
 PRIOR = tsnl.Prior(Q=dist.LogNormal(-1.0, 1.0))
@@ -136,30 +134,6 @@ def test_a_budget_too_small_is_an_error():
         run(max_cost=LEAST_RUNS * 400 - 1)
 
 
-@given(
-    st.integers(1, 8),
-    st.integers(20, 2000),
-    st.integers(20, 5000),
-    st.one_of(st.just("auto"), st.integers(2, 300)),
-    st.integers(1, 300),
-    st.integers(60 * 300 * 300, 10**9),
-)
-def test_no_budget_is_exceeded(num_chains, num_warmup, num_steps, particles, length, limit):
-    ledger = Ledger(length, limit)
-    allotted = allot(num_chains, num_warmup, particles, ledger)
-    first = allotted.num_particles
-    spent = allotted.num_starts + allotted.num_chains * allotted.num_search + allotted.num_pilot
-    ledger.pay(spent, first)
-    n = most_particles(allotted.num_chains, first, ledger) if particles == "auto" else first
-    ledger.pay(allotted.num_chains, n)
-    rest = num_warmup - allotted.num_search
-    warmup, steps = divide(rest, num_steps, allotted.num_chains, ledger.runs(n))
-    assert 0 <= warmup <= rest
-    assert min(num_steps, 14) <= steps <= num_steps
-    ledger.pay(allotted.num_chains * (warmup + steps), n)
-    assert ledger.cost <= limit
-
-
 class Blind(LinearGaussian):
     """Nothing can be observed."""
 
@@ -238,15 +212,6 @@ def test_progress_is_told():
     assert done == sorted(done)
     assert done[-1] == listener.total == 100
     assert listener.told[0][1].startswith("search   20 particles, acceptance 0.")
-
-
-def test_centre():
-    z = np.array([[9.0, 9.0, 0.0, 1.0, 5.0, 1.2]])[:, :, None]
-    path = Path(z, np.zeros((1, 6)), np.zeros((1, 6)))
-    chains = Chains(jnp.asarray([[3.0], [4.0]]), jnp.asarray([1.0, 2.0]))
-    np.testing.assert_allclose(central(path, chains), [1.2])  # the mean is 2.4
-    empty = Path(z[:, :0], np.zeros((1, 0)), np.zeros((1, 0)))
-    np.testing.assert_allclose(central(empty, chains), [4.0])
 
 
 def test_rate_falls_with_noise_and_dimension():

@@ -9,14 +9,11 @@ import numpyro.distributions as dist
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 import tsnl
 from tsnl import SMCABC, codec
-from tsnl.methods.generation import Generation, importance, perturbation
 from tsnl.methods.smc_abc import RESAMPLE, STRIDE
 from tsnl.methods.trials import Trials
-from tsnl.problem import Problem
 
 
 class Level(tsnl.StateSpaceModel):
@@ -241,44 +238,6 @@ def test_other_distances(distance):
     found = run(distance=distance, summary_fn=None)
     assert len(found.history) == 3
     assert found.draws["mu"].std() < 1
-
-
-def test_weights_are_prior_over_proposal():
-    rng = np.random.default_rng(0)
-    last = Generation(rng.normal(size=(30, 2)), rng.dirichlet(np.ones(30)), np.ones(30), 1.0, 30, 30)
-    factor = perturbation(last)
-    covariance = np.cov(last.z.T, aweights=last.weights, ddof=0)
-    np.testing.assert_allclose(factor @ factor.T, 2 * covariance, rtol=1e-6)
-    z = rng.normal(size=(7, 2))
-    log_prior = stats.norm.logpdf(z).sum(axis=1)
-    pdf = stats.multivariate_normal(cov=2 * covariance).pdf
-    proposal = [last.weights @ pdf(x - last.z) for x in z]
-    expected = np.exp(log_prior) / proposal
-    np.testing.assert_allclose(
-        importance(z, log_prior, last, factor), expected / expected.sum(), rtol=1e-6
-    )
-
-
-def test_trials_draw_anew_and_count():
-    problem = Problem.of(Level(), PRIOR, SERIES)
-    trials = Trials.of(jax.random.key(0), problem, "euclidean", None, 1000)
-    one, two = trials.draw_prior(5), trials.draw_prior(5)
-    assert len(np.unique(np.concatenate([one, two]))) == 10
-    trials.fit(one)
-    trials.run(two)
-    assert (trials.count, trials.cost, trials.affordable(100)) == (10, 100, 90)
-    np.testing.assert_allclose(trials.log_prior(one), stats.norm.logpdf(one[:, 0]), rtol=1e-5)
-
-
-def test_one_batch_or_many_give_the_same_distances():
-    problem = Problem.of(Level(), PRIOR, SERIES)
-    z = np.linspace(-1, 1, 100)[:, None]
-    found = []
-    for cuts in ([], [37], [1, 64]):
-        trials = Trials.of(jax.random.key(0), problem, "euclidean", None, None)
-        found.append(np.concatenate([trials.run(part) for part in np.split(z, cuts)]))
-    np.testing.assert_array_equal(found[0], found[1])
-    np.testing.assert_array_equal(found[0], found[2])
 
 
 def test_save_and_load(tmp_path):

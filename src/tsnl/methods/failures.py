@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
+from tsnl.prior import Prior
 from tsnl.simulation import Failure
 
 MOST = 10_000  # failures that are kept one by one
@@ -33,6 +35,16 @@ class FailureLog:
             return FailureLog()
         number, z, reason = (arrays[f"failed.{name}"] for name in ("number", "z", "reason"))
         return FailureLog(number.tolist(), list(z), reason.tolist())
+
+    def records(self, prior: Prior) -> list[dict[str, Any]]:
+        """One for each: `number`, `theta` by name, `reason`."""
+        if not self.number:
+            return []
+        theta = prior.constrain_all(np.stack(self.z))
+        return [
+            {"number": number, "theta": {k: v[i] for k, v in theta.items()}, "reason": reason}
+            for i, (number, reason) in enumerate(zip(self.number, self.reason, strict=True))
+        ]
 
     def arrays(self) -> dict[str, np.ndarray]:
         """To be kept with a result; nothing where nothing failed."""
