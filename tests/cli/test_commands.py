@@ -225,6 +225,35 @@ def test_ctrl_c_leaves_a_run_that_goes_on(place, fitted):
 
 
 @pytest.mark.slow
+def test_known_inputs(place, capsys):
+    Path("pump.py").write_text(
+        "import numpy as np\nimport numpyro.distributions as dist\nimport tsnl\n"
+        "prior = tsnl.Prior(gain=dist.Normal(0.0, 1.0))\n"
+        "def simulate(rng, theta, length, inputs):\n"
+        "    return theta['gain'] * inputs + 0.1 * rng.normal(size=(length, 1))\n"
+    )
+    rng = np.random.default_rng(3)
+    u = rng.normal(size=25)
+    y = 0.7 * u + 0.1 * rng.normal(size=25)
+    for name, x in (("u", u), ("y", y)):
+        for label, rows in (("", x[:20]), ("_new", x[20:22]), ("_next", x[22:])):
+            Path(f"{name}{label}.csv").write_text("\n".join([name, *map(str, rows)]))
+    given = ("--out", "pump", "--config", "tiny.toml", "--workers", 1, "--replicates", 0, "--no-refit")
+    assert call("fit", "pump.py", "y.csv", "--inputs", "u.csv", *given) == 0
+    result = tsnl.load("pump", model=tsnl.BlackBox(runpy.run_path("pump.py")["simulate"]))
+    assert abs(result.draws["gain"].mean() - 0.7) < 0.3
+    assert call("update", "pump", "y_new.csv") == 2
+    assert "give inputs here too" in capsys.readouterr().err
+    assert call("update", "pump", "y_new.csv", "--inputs", "u_new.csv") == 0
+    assert call("forecast", "pump-updated", "--horizon", 3, "--inputs", "u_new.csv") == 2
+    assert "3" in capsys.readouterr().err
+    assert call("forecast", "pump-updated", "--horizon", 3, "--inputs", "u_next.csv") == 0
+    rows = np.genfromtxt("pump-updated/forecast.csv", delimiter=",", names=True)
+    assert len(rows) == 3
+    assert np.corrcoef(rows["mean"], u[22:])[0, 1] > 0.5
+
+
+@pytest.mark.slow
 def test_demo(tmp_path, capsys):
     assert call("demo", "--out", tmp_path / "demo") == 0
     out = capsys.readouterr().out

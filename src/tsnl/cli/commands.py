@@ -63,6 +63,7 @@ def fit(
     simulations: given.PerRound = None,
     max_cost: given.MaxCost = None,
     columns: given.Columns = None,
+    inputs: given.Inputs = None,
     workers: given.Workers = None,
     timeout: given.Timeout = None,
     dask: given.Dask = None,
@@ -93,7 +94,17 @@ def fit(
             "max_cost": max_cost,
         },
     )
-    fit_run(model, data, out, settings, dask=dask, resume=resume, replicates=replicates, refit=refit)
+    fit_run(
+        model,
+        data,
+        out,
+        settings,
+        inputs=inputs,
+        dask=dask,
+        resume=resume,
+        replicates=replicates,
+        refit=refit,
+    )
 
 
 @app.command()
@@ -102,10 +113,11 @@ def update(
     data: given.NewRows,
     out: given.UpdatedOut = None,
     columns: given.Columns = None,
+    inputs: given.Inputs = None,
     seed: given.FixedSeed = 0,
 ) -> None:
     """Take in new rows, without a simulation."""
-    from tsnl.cli.data import read_csv
+    from tsnl.cli.data import read_csv, read_inputs
     from tsnl.cli.runs import read_run, refuse_to_overwrite, updated
     from tsnl.cli.text import sentence, summary_text
 
@@ -113,7 +125,7 @@ def update(
     refuse_to_overwrite(target)
     rows = read_csv(data, () if columns is None else tuple(columns.split(","))).rows
     result, _ = read_run(run)
-    found, stream = updated(result, rows, seed)
+    found, stream = updated(result, rows, read_inputs(inputs), seed)
     found.save(target)
     typer.echo(summary_text(found))
     typer.echo(f"{sentence(found.status)}; the particles were moved {stream.refreshes} times.")
@@ -164,15 +176,18 @@ def forecast(
     horizon: given.Horizon = 20,
     out: given.ForecastOut = None,
     source: given.Source = "kernel",
+    inputs: given.Inputs = None,
     model: given.Simulator = None,
     seed: given.FixedSeed = 0,
 ) -> None:
     """Forecast the rows after the series; write quantiles and a picture."""
+    from tsnl.cli.data import read_inputs
     from tsnl.cli.forecasting import write_forecast
     from tsnl.cli.runs import read_run
 
     chosen: Any = source
-    found = read_run(run, model)[0].forecast(horizon, chosen, seed=seed)
+    result, _ = read_run(run, model)
+    found = result.forecast(horizon, chosen, inputs=read_inputs(inputs), seed=seed)
     path, picture = write_forecast(found, run / "forecast.csv" if out is None else out)
     typer.echo(path.read_text().rstrip())
     typer.echo(f"Forecast: {path}, {picture}")
@@ -185,20 +200,30 @@ def compare(
     max_cost: given.EachCost = None,
     methods: given.Methods = None,
     columns: given.Columns = None,
+    inputs: given.Inputs = None,
     workers: given.Workers = None,
     timeout: given.Timeout = None,
     seed: given.FixedSeed = 0,
 ) -> None:
     """Try the methods side by side, at equal cost."""
     from tsnl.cli.comparing import compare_methods
-    from tsnl.cli.data import read_csv
+    from tsnl.cli.data import read_csv, read_inputs
     from tsnl.cli.model_file import read_model, working
 
     file = read_model(model)
     rows = read_csv(data, () if columns is None else tuple(columns.split(","))).rows
     names = None if methods is None else methods.split(",")
     with working(file, workers, timeout) as simulator:
-        typer.echo(compare_methods(simulator, file.prior, rows, max_cost, names, seed))
+        found = compare_methods(
+            simulator,
+            file.prior,
+            rows,
+            read_inputs(inputs),
+            max_cost=max_cost,
+            names=names,
+            seed=seed,
+        )
+    typer.echo(found)
 
 
 @app.command()

@@ -25,7 +25,14 @@ def applicable(model: Any) -> list[Any]:
 
 
 def compare_methods(
-    model: Any, prior: Prior, rows: np.ndarray, max_cost: int | None, names: list[str] | None, seed: int
+    model: Any,
+    prior: Prior,
+    rows: np.ndarray,
+    inputs: np.ndarray | None,
+    *,
+    max_cost: int | None,
+    names: list[str] | None,
+    seed: int,
 ) -> str:
     """A table: what each method found, what it cost, how long it took.
 
@@ -33,6 +40,7 @@ def compare_methods(
         model: the simulator.
         prior: the prior.
         rows: the observed series.
+        inputs: its known inputs, or None.
         max_cost: calls of the dynamics that each may make; None for 100 simulations.
         names: of methods; None for all that apply.
         seed: of each.
@@ -43,7 +51,8 @@ def compare_methods(
     for kind in kinds:
         begin = time.perf_counter()
         try:
-            result = infer(model, prior, rows, _with_cost(kind, limit, len(rows)), seed=seed)
+            method = _with_cost(kind, limit, len(rows))
+            result = infer(model, prior, rows, method, inputs=inputs, seed=seed)
         except (ValueError, TypeError, ArithmeticError) as error:
             lines.append(f"{kind.__name__:14}{'–':>10}{'–':>9}  {error}")
             continue

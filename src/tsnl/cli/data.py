@@ -46,6 +46,11 @@ def read_csv(path: str | Path, columns: tuple[str, ...] = ()) -> Data:
     return Data(tuple(names[i] for i in chosen), np.array(rows, dtype=np.float64))
 
 
+def read_inputs(path: Path | None) -> Float[np.ndarray, "T d_u"] | None:
+    """Known inputs, all columns of a file; None without one."""
+    return None if path is None else read_csv(path).rows
+
+
 def _lines(path: Path) -> list[tuple[int, list[str]]]:
     """Number and cells of every line that counts."""
     try:

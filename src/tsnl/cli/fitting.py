@@ -8,10 +8,17 @@ from typing import Any
 import numpy as np
 import typer
 
-from tsnl.cli.data import read_csv
+from tsnl.cli.data import read_csv, read_inputs
 from tsnl.cli.model_file import read_model, working
 from tsnl.cli.options import Settings, make_method
-from tsnl.cli.runs import check_run, keep_settings, refuse_to_overwrite, report_run, run_into
+from tsnl.cli.runs import (
+    Question,
+    check_run,
+    keep_settings,
+    refuse_to_overwrite,
+    report_run,
+    run_into,
+)
 from tsnl.cli.text import sentence, summary_text
 from tsnl.result import Result
 
@@ -22,6 +29,7 @@ def fit_run(
     out: Path,
     settings: Settings,
     *,
+    inputs: Path | None,
     dask: str | None,
     resume: bool,
     replicates: int,
@@ -30,13 +38,14 @@ def fit_run(
     """See `tsnl fit`."""
     method = make_method(settings)
     file = read_model(model_path)
-    rows = read_csv(data_path, settings.columns).rows
+    rows, known = read_csv(data_path, settings.columns).rows, read_inputs(inputs)
     refuse_to_overwrite(out, resume)
     title = settings.title or f"{', '.join(file.prior.names)} from {data_path.name}, {model_path.name}"
     settings = replace(settings, title=title)
     with working(file, settings.workers, settings.timeout, dask) as simulator:
         begin = time.perf_counter()
-        result = run_into(out, simulator, file.prior, rows, method, settings.seed, resume)
+        question = Question(simulator, file.prior, rows, known)
+        result = run_into(out, question, method, settings.seed, resume)
         seconds = time.perf_counter() - begin
         keep_settings(out, settings, method)
         finish(out, result, seconds, title, replicates, refit)
@@ -60,7 +69,8 @@ def demo_run(out: Path, seed: int) -> None:
     problem = LINEAR.observe(seed=1)
     method: Any = TSNL()
     begin = time.perf_counter()
-    result = run_into(out, problem.model, problem.prior, problem.series, method, seed)
+    question = Question(problem.model, problem.prior, problem.series)
+    result = run_into(out, question, method, seed)
     seconds = time.perf_counter() - begin
     keep_settings(out, Settings(seed=seed, title="Demo: the noise of a linear model"), method)
     mean, sd = exact_moments(problem)

@@ -10,7 +10,7 @@ Nothing in a run folder is ever executed: what needs the user's simulator is giv
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import typer
@@ -26,13 +26,22 @@ from tsnl.report import write
 from tsnl.result import Result, load
 
 
-def run_into(
-    folder: Path, model: Any, prior: Prior, series: Any, method: Any, seed: int, resume: bool = False
-) -> Result:
+class Question(NamedTuple):
+    """What is to be inferred, from what."""
+
+    model: Any
+    prior: Prior
+    series: Any
+    inputs: Any = None
+
+
+def run_into(folder: Path, question: Question, method: Any, seed: int, resume: bool = False) -> Result:
     """Infer and keep the run as it goes; Ctrl-C leaves a folder that `resume` goes on with."""
     refuse_to_overwrite(folder, resume)
     try:
-        return infer(model, prior, series, method, seed=seed, folder=folder, resume=resume)
+        return infer(
+            *question[:3], method, inputs=question.inputs, seed=seed, folder=folder, resume=resume
+        )
     except KeyboardInterrupt:
         hint = (
             f"tsnl: stopped; {folder} keeps what is finished: go on by the same command with --resume."
@@ -115,11 +124,11 @@ def report_run(
     return write(result, path, checks=checks, title=title, num_replicates=replicates)
 
 
-def updated(result: Result, rows: Any, seed: int) -> tuple[Result, Stream]:
+def updated(result: Result, rows: Any, inputs: Any, seed: int) -> tuple[Result, Stream]:
     """The run after new rows: the same kernel, no simulation; and the stream that led there."""
     if result.posterior is None or result.posterior.kernel is None:
         raise TypeError(f"{type(result.method).__name__} learns no kernel to update with: fit by TSNL.")
-    stream = result.posterior.update(rows, seed=seed)
+    stream = result.posterior.update(rows, inputs, seed=seed)
     draws = stream.sample()
     count = next(iter(draws.values())).shape[1]
     new = replace(
@@ -128,7 +137,11 @@ def updated(result: Result, rows: Any, seed: int) -> tuple[Result, Stream]:
         log_density=np.full((1, count), np.nan),
         status=f"updated with {len(rows)} new rows, log-evidence {stream.log_evidence:.2f}",
         posterior=stream.posterior,
-        problem=replace(result.problem, panel=(stream.series,)),
+        problem=replace(
+            result.problem,
+            panel=(stream.series,),
+            inputs=None if result.problem.inputs is None else (stream.inputs,),
+        ),
         arrays={},  # simulations of the shorter series
     )
     return new, stream

@@ -1,6 +1,7 @@
 """The one door to the experiments: run, resume, draw."""
 
 from pathlib import Path
+from typing import Any
 
 from tsnl.experiments import table
 from tsnl.experiments.registry import EXPERIMENTS
@@ -65,10 +66,15 @@ def draw(experiment: Experiment, path: Path) -> Path | None:
     rows = table.finished(table.read(path))
     if not rows:
         return None
-    import matplotlib.pyplot as plt  # slow to import
+    return save(experiment.draw(rows), path.with_suffix(".svg"))
 
-    figure = experiment.draw(rows)
-    target = path.with_suffix(".svg")
-    figure.savefig(target)
+
+def save(figure: Any, path: Path) -> Path:
+    """Write a figure and close it; the same figure gives the same file."""
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+
+    with mpl.rc_context({"svg.hashsalt": "tsnl"}):
+        figure.savefig(path, metadata={"Date": None})
     plt.close(figure)
-    return target
+    return path

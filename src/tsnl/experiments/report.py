@@ -8,10 +8,12 @@ import numpy as np
 from tsnl.experiments import table
 from tsnl.experiments.claims import CLAIMS, Claim
 from tsnl.experiments.compare import MissingTrialsError, Tables
-from tsnl.experiments.entry import draw
+from tsnl.experiments.entry import draw, save
+from tsnl.experiments.headline import DRAWN, headline_figure, headline_table
 from tsnl.experiments.reasons import REASONS
 from tsnl.experiments.registry import EXPERIMENTS
 from tsnl.experiments.trial import Row
+from tsnl.experiments.verdicts_costs import EQUAL_COST
 
 FOLDER = "results"  # of tables and figures, beside the page
 VERDICTS = {True: "yes", False: "**no**", None: "no claim"}
@@ -39,20 +41,46 @@ def write_report(out: Path | str, docs: Path | str) -> Path:
     """
     out, target = Path(out), Path(docs) / FOLDER
     target.mkdir(parents=True, exist_ok=True)
-    tables: Tables = {}
-    for name, experiment in EXPERIMENTS.items():
-        path = out / f"{name}.csv"
-        if not path.exists():
-            continue
-        if path.resolve() != (target / path.name).resolve():
+    for path in (out / f"{name}.csv" for name in EXPERIMENTS):
+        if path.exists() and path.resolve() != (target / path.name).resolve():
             shutil.copyfile(path, target / path.name)
-        draw(experiment, target / path.name)
-        tables[name] = table.finished(table.read(path))
-    lines = [_line(claim, tables) for claim in CLAIMS]
-    parts = [HEAD + "\n".join(lines), _reasons(), _trials(out), _figures(tables)]
+    for name, experiment in EXPERIMENTS.items():
+        draw(experiment, target / f"{name}.csv")
+    tables = _finished(read_tables(target))
+    if tables.get(DRAWN):
+        save(headline_figure(tables), target / "headline.svg")
     page = Path(docs) / "results.md"
-    page.write_text("\n\n".join(part for part in parts if part) + "\n", encoding="utf-8")
+    page.write_text(results_page(target), encoding="utf-8")
     return page
+
+
+def read_tables(folder: Path) -> Tables:
+    """All rows of all tables that there are, failed trials too."""
+    found = {name: table.read(folder / f"{name}.csv") for name in EXPERIMENTS}
+    return {name: rows for name, rows in found.items() if rows}
+
+
+def results_page(folder: Path) -> str:
+    """The text of the page, from the tables in a folder."""
+    rows = read_tables(folder)
+    tables = _finished(rows)
+    lines = [_line(claim, tables) for claim in CLAIMS]
+    parts = [HEAD + "\n".join(lines), _headline(tables), _reasons(), _trials(rows), _figures(tables)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _finished(tables: Tables) -> Tables:
+    return {name: table.finished(rows) for name, rows in tables.items()}
+
+
+def _headline(tables: Tables) -> str:
+    """The table that the README shows."""
+    try:
+        found = headline_table(tables)
+    except MissingTrialsError:
+        return ""
+    head = f"## At {EQUAL_COST:,} calls of the dynamics\n\nMeans over the series, with standard errors."
+    return f"{head}\n\n{found}"
 
 
 def _line(claim: Claim, tables: Tables) -> str:
@@ -84,15 +112,13 @@ def _reasons() -> str:
     return "## Where we differ\n\n" + "\n\n".join(parts) if parts else ""
 
 
-def _trials(out: Path) -> str:
+def _trials(tables: Tables) -> str:
     """How many trials there are, how many failed, and what they took."""
     lines = ["## Trials", "", "| experiment | trials | failed | core minutes |", "|---|---|---|---|"]
-    for name in EXPERIMENTS:
-        rows = table.read(out / f"{name}.csv")
-        if rows:
-            failed = len(rows) - len(table.finished(rows))
-            minutes = np.nansum(table.numbers(rows, "cpu_seconds")) / 60
-            lines.append(f"| {name} | {len(rows)} | {failed} | {minutes:.1f} |")
+    for name, rows in tables.items():
+        failed = len(rows) - len(table.finished(rows))
+        minutes = np.nansum(table.numbers(rows, "cpu_seconds")) / 60
+        lines.append(f"| {name} | {len(rows)} | {failed} | {minutes:.1f} |")
     return "\n".join(lines)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float
 
-from tsnl.plots.style import style
+from tsnl.plots.style import Palette, style
 
 Points = tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]
 Scale = Literal["linear", "log"]
@@ -50,16 +50,15 @@ def curves_figure(
 
     rows = -(-len(panels) // columns)
     with style(dark) as palette:
-        colours = (palette.main, palette.alert, palette.ink, palette.truth, palette.faint)
         size = (3.0 * columns + 0.4, 2.6 * rows + 0.3)
         figure = plt.figure(figsize=size, layout="constrained")
         for i, panel in enumerate(panels):
             axes = figure.add_subplot(rows, columns, i + 1)
             for j, (name, (x, y)) in enumerate(panel.curves.items()):
+                mark, colour = look(palette, j)
                 places = np.unique(x)
                 groups = [y[x == place] for place in places]
                 low, high = np.array([np.percentile(group, SPREAD) for group in groups]).T
-                mark, colour = "os^Dvx+*"[j % 8], colours[j % len(colours)]
                 axes.plot(places, [group.mean() for group in groups], mark + "-", ms=3.5, lw=1.5,
                           color=colour, label=name)  # fmt: skip
                 axes.fill_between(places, low, high, color=colour, alpha=0.15, lw=0)
@@ -79,7 +78,7 @@ def cost_figure(
     floor: float | None = None,
     dark: bool = False,
 ) -> Any:
-    """Every run as a point; for each method a line through the medians of its budgets.
+    """Every run as a point; for each method a line through the means of its budgets.
 
     Args:
         runs: method to (cost, error) of its runs; runs of one budget share their cost.
@@ -91,13 +90,20 @@ def cost_figure(
 
     with style(dark) as palette:
         figure, axes = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
-        for name, (cost, errors) in runs.items():
+        for j, (name, (cost, errors)) in enumerate(runs.items()):
+            mark, colour = look(palette, j)
             budgets = np.unique(cost)
-            medians = [np.median(errors[cost == budget]) for budget in budgets]
-            (line,) = axes.plot(budgets, medians, lw=1.5, label=name)
-            axes.plot(cost, errors, ".", ms=4, alpha=0.5, color=line.get_color())
+            means = [errors[cost == budget].mean() for budget in budgets]
+            axes.plot(budgets, means, mark + "-", ms=5, lw=1.5, color=colour, label=name)
+            axes.plot(cost, errors, ".", ms=3, alpha=0.5, color=colour)
         if floor is not None:
             axes.axhline(floor, color=palette.truth, lw=1, ls=":", label="exact draws")
         axes.set(xscale="log", yscale="log", xlabel="calls of the dynamics", ylabel=error)
-        axes.legend(frameon=False, fontsize="small")
+        axes.legend()
     return figure
+
+
+def look(palette: Palette, index: int) -> tuple[str, str]:
+    """The mark and the colour of a curve."""
+    colours = (palette.main, palette.alert, palette.ink, palette.truth, palette.faint)
+    return "os^Dvx+*"[index % 8], colours[index % len(colours)]

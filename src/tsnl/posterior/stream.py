@@ -103,8 +103,9 @@ class Stream:
         values = np.atleast_1d(np.asarray(rows, dtype=np.float64))
         values = values[None] if values.ndim == 1 and values.size == self.series.shape[1] else values
         checked = check_rows(kernel, as_series(values, empty=True))
-        one = None if inputs is None else np.reshape(inputs, (len(checked), -1))
-        known = check_inputs(kernel, one, [len(checked)])
+        if inputs is not None and len(checked) == 1:  # (d_u,), as (d_y,) of one row
+            inputs = np.reshape(inputs, (1, -1))
+        known = check_inputs(kernel, inputs, [len(checked)])
         stream = self
         for i, row in enumerate(checked):
             stream = stream._one(row, np.zeros(0) if known is None else known[0][i])

@@ -1,0 +1,49 @@
+"""The page, the table and the figure that are made from tables alone."""
+
+import numpy as np
+import pytest
+
+from tsnl.experiments import write_report
+from tsnl.experiments.claims import CLAIMS
+from tsnl.experiments.compare import MissingTrialsError
+from tsnl.experiments.entry import save
+from tsnl.experiments.headline import METHODS, SHOWN, headline_figure, headline_table
+
+
+def made_up(distances, kind="total variation"):
+    """Tables of the cost experiments, with the same distances everywhere."""
+    return {
+        name: [
+            {"problem": problem, "method": method, "budget": str(budget), "seed": str(seed),
+             "cost": str(budget), "distance": str(x), "distance_kind": kind}
+            for method, budget in [*((m, 100_000) for m in METHODS), ("exact draws", 0)]
+            for seed, x in enumerate(distances)
+        ]
+        for name, problem in SHOWN.items()
+    }  # fmt: skip
+
+
+def test_report_without_tables(tmp_path):
+    page = write_report(tmp_path, tmp_path / "docs").read_text()
+    assert page.count("not measured yet") == len(CLAIMS)
+    assert "At 100,000" not in page
+
+
+def test_headline_table_has_means_and_standard_errors():
+    lines = headline_table(made_up([0.1, 0.2, 0.3])).splitlines()
+    assert len(lines) == 2 + len(SHOWN)
+    error = np.std([0.1, 0.2, 0.3], ddof=1) / 3**0.5
+    assert lines[2] == "| linear, total variation |" + f" 0.200 ± {error:.3f} |" * len(METHODS)
+
+
+def test_headline_table_of_missing_trials():
+    tables = made_up([0.1])
+    tables["svssm"] = [row for row in tables["svssm"] if row["method"] != "PMMH"]
+    with pytest.raises(MissingTrialsError, match="svssm"):
+        headline_table(tables)
+
+
+def test_the_same_figure_gives_the_same_file(tmp_path):
+    tables = made_up([0.1, 0.2])
+    first, second = (save(headline_figure(tables), tmp_path / f"{i}.svg") for i in range(2))
+    assert first.read_bytes() == second.read_bytes()
