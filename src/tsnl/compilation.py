@@ -1,4 +1,4 @@
-"""A compilation cache on disk, so that a second process does not compile what the first one did."""
+"""Compiled programs: kept on disk for the next process, forgotten before they fill this one."""
 
 import os
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import jax
 
 SWITCH = "TSNL_COMPILATION_CACHE"
+MAPS, MOST_MAPS = Path("/proc/self/maps"), Path("/proc/sys/vm/max_map_count")  # of Linux
 
 
 def cache_compilations() -> None:
@@ -28,3 +29,18 @@ def cache_compilations() -> None:
     jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     compilation_cache.reset_cache()  # JAX may have looked for a folder before there was one
+
+
+def make_room() -> None:
+    """Forget all compiled programs where they are about to be too many.
+
+    XLA maps each of them into memory, some in dozens of pieces. Linux allows a process 65,530 pieces and
+    no more, and XLA aborts the process at the next ("Unable to allocate section memory"): a loop over
+    many questions of different shapes would get there. What is forgotten comes back from the disk.
+    """
+    try:
+        pieces, most = MAPS.read_bytes().count(b"\n"), int(MOST_MAPS.read_text())
+    except (OSError, ValueError):
+        return  # another system, or hidden
+    if pieces > most // 2:
+        jax.clear_caches()

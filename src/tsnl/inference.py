@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from tsnl.compilation import cache_compilations
+from tsnl.compilation import cache_compilations, make_room
 from tsnl.folder import RunFolder
 from tsnl.methods import TSNL
 from tsnl.methods.outcome import Method
@@ -52,6 +52,7 @@ def infer(
     """
     method = TSNL() if method is None else method
     cache_compilations()
+    make_room()
     problem = Problem.of(model, prior, series, inputs)
     name = type(method).__name__
     if len(problem.panel) > 1 and not getattr(method, "takes_panel", False):

@@ -228,3 +228,21 @@ def test_bad_options(family):
         family(activation="sin")
     with pytest.raises(ValueError, match="must be at least 1"):
         family(width=0)
+
+
+@ALL
+def test_ensembles_of_one_shape_share_their_programs(name):
+    rng = np.random.default_rng(0)
+    rows = jnp.asarray(rng.normal(size=(3, 8, 1)), dtype=float)
+    windows = Windows.of(rows, jnp.ones_like(rows, dtype=bool), PAST, rows)
+    use = np.ones((2, 3, 8), dtype=bool)
+    theta = jnp.asarray(rng.normal(size=(3, SIZE)), dtype=float)
+    one, other = (
+        TABLE[name].start(jax.random.key(seed), 2, windows, theta, use, PAST) for seed in range(2)
+    )
+    frames = [jax.tree.flatten(eqx.filter(x, eqx.is_array, inverse=True)) for x in (one, other)]
+    assert frames[0] == frames[1]
+    pairs = zip(
+        *(jax.tree.leaves(eqx.filter(x, eqx.is_inexact_array)) for x in (one, other)), strict=True
+    )
+    assert name == "Mixture without a network" or any((a != b).any() for a, b in pairs)

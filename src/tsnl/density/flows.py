@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 import equinox as eqx
@@ -52,7 +53,17 @@ class _FreshStart:
         """Fresh members, stacked."""
         keys = jax.random.split(key, num_members)
         shape = windows.y.shape[2], past, theta.shape[1]
-        return eqx.filter_vmap(lambda k: self.make(k, *shape))(keys)
+        fresh = eqx.filter_vmap(lambda k: self.make(k, *shape))(keys)
+        return eqx.combine(eqx.filter(fresh, eqx.is_array), _frame(self, *shape))
+
+
+@lru_cache(maxsize=64)
+def _frame(options: _FreshStart, d_y: int, past: Past, size: int) -> Flow:
+    """All of a flow but its arrays, the same objects each time.
+
+    flowjax makes new functions for every flow: a program for one would be compiled anew for the next.
+    """
+    return eqx.filter(options.make(jax.random.key(0), d_y, past, size), eqx.is_array, inverse=True)
 
 
 @dataclass(frozen=True)

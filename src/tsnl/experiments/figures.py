@@ -5,12 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from tsnl.experiments.problems import PROBLEMS
 from tsnl.experiments.table import numbers, values, where
 from tsnl.experiments.trial import Row
 from tsnl.plots.costs import Panel, Points, curves_figure
 
+COLUMNS = 3  # panels of metrics beside each other
 METRICS = {
-    "kde": r"$E_{KDE}$",
+    "kde": r"$E_{KDE}$ above its least",
     "min": r"$E_{min}$",
     "bias": "bias",
     "sd": "standard deviation",
@@ -20,11 +22,16 @@ METRICS = {
 EXACT = "exact draws"
 
 
+def kde_floor(problem: str) -> float:
+    r"""What \(E_{KDE}\) is where all draws are the truth: \(\frac d2 \log 2 \pi\)."""
+    return 0.5 * PROBLEMS[problem].prior.size * float(np.log(2 * np.pi))
+
+
 def curve(rows: Sequence[Row], metric: str) -> Points:
-    """A metric against the mean cost of each budget."""
+    """A metric against the mean cost of each budget; the kernel density error above its least."""
     budget, cost = numbers(rows, "budget"), numbers(rows, "cost")
     x = np.array([cost[budget == b].mean() for b in budget])
-    y = numbers(rows, metric)
+    y = numbers(rows, metric) - (kde_floor(rows[0]["problem"]) if metric == "kde" and rows else 0.0)
     return x[np.isfinite(y)], y[np.isfinite(y)]
 
 
@@ -38,10 +45,9 @@ def cost_panels(rows: Sequence[Row]) -> Any:
         for metric, label in METRICS.items():
             kind = here[0]["distance_kind"] if metric == "distance" else label
             curves = {method: curve(where(here, method=method), metric) for method in methods}
-            floor = float(numbers(exact, metric).mean()) if exact else None
-            log = metric != "kde"
-            panels.append(Panel(problem, kind, curves, floor, "log", "log" if log else "linear"))
-    return curves_figure(panels, xlabel="calls of the dynamics", columns=len(METRICS), floor=EXACT)
+            floor = float(curve(exact, metric)[1].mean()) if exact else None
+            panels.append(Panel(problem, kind, curves, floor))
+    return curves_figure(panels, xlabel="calls of the dynamics", columns=COLUMNS, floor=EXACT)
 
 
 def setting_panels(rows: Sequence[Row], metrics: Sequence[str]) -> Any:

@@ -37,8 +37,15 @@ def _cell(rows: list[Row]) -> str:
 
 
 def headline_figure(tables: Tables) -> Any:
-    """Distance to the reference against cost for one model, every trial a point."""
-    rows = tables[DRAWN]
+    """Distance to the reference against cost for one model, every trial a point.
+
+    Raises:
+        MissingTrialsError: a method has no trial.
+    """
+    rows = tables.get(DRAWN, [])
+    missing = {EXACT, *METHODS} - set(values(rows, "method"))
+    if missing:
+        raise MissingTrialsError(f"no trial of {', '.join(sorted(missing))} in {DRAWN}")
     exact = float(numbers(where(rows, method=EXACT), "distance").mean())
     runs = {method: curve(where(rows, method=method), "distance") for method in METHODS}
     return cost_figure(runs, error=rows[0]["distance_kind"] + " to the reference", floor=exact)
