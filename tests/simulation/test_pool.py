@@ -100,6 +100,17 @@ def test_one_that_no_alarm_reaches_is_ended(processes):
     assert found.failures == ((1, "died with its worker process"),)
 
 
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="Windows")
+def test_ctrl_c_does_not_reach_a_worker_that_starts():
+    with Processes(1) as workers:
+        future = workers.submit(abs, -3)
+        for _ in range(20):
+            for pid in list(workers._pools[0]._processes):
+                os.kill(pid, signal.SIGINT)
+            time.sleep(0.02)
+        assert future.result() == 3
+
+
 def test_workers_start_without_jax():
     code = "import sys, tsnl.simulation; sys.exit('jax' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

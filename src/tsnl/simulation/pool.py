@@ -5,7 +5,7 @@ import os
 import pickle
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import (
     BrokenExecutor,
     CancelledError,
@@ -13,6 +13,7 @@ from concurrent.futures import (
     Future,
     ProcessPoolExecutor,
 )
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -93,13 +94,14 @@ class Processes(Executor):
     def _send(self, future: Future, payload: bytes) -> None:
         """To the worker that has least to do; one that died while it was idle is started anew."""
         place = self._load.index(min(self._load))
-        try:
-            pool = self._pool(place)
-            inner = pool.submit(_call, payload, self._file)
-        except BrokenExecutor:
-            self._pools[place] = None
-            pool = self._pool(place)
-            inner = pool.submit(_call, payload, self._file)
+        with _uninterrupted():
+            try:
+                pool = self._pool(place)
+                inner = pool.submit(_call, payload, self._file)
+            except BrokenExecutor:
+                self._pools[place] = None
+                pool = self._pool(place)
+                inner = pool.submit(_call, payload, self._file)
         self._load[place] += 1
         inner.add_done_callback(lambda done: self._settle(place, pool, done, future, payload))
 
@@ -134,9 +136,24 @@ class Processes(Executor):
         return pool
 
 
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Hold Ctrl-C back from here and from processes that start here: they would die at their imports."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _begin() -> None:
     """What a worker does first: leave Ctrl-C to its parent, and end with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     may_exit()
     parent = multiprocessing.parent_process()
     assert parent is not None
