@@ -36,6 +36,12 @@ def test_headline_table_has_means_and_standard_errors():
     assert lines[2] == "| linear, total variation |" + f" 0.200 ± {error:.3f} |" * len(METHODS)
 
 
+def test_headline_table_says_what_failed():
+    tables = made_up([0.1, 0.3])
+    tables["lvssm"] = [r for r in tables["lvssm"] if (r["method"], r["seed"]) != ("PMMH", "1")]
+    assert headline_table(tables).splitlines()[-1].endswith("| 0.100 ± 0.000 (1 of 2 failed) |")
+
+
 def test_headline_table_of_missing_trials():
     tables = made_up([0.1])
     tables["svssm"] = [row for row in tables["svssm"] if row["method"] != "PMMH"]

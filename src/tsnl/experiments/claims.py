@@ -17,12 +17,14 @@ class Claim:
         experiment: whose table and figure it is about.
         text: what the paper says, in our words.
         measure: from all tables to the measurement and the verdict.
+        problem: the only one of the experiment's that it is about, if there is one.
     """
 
     key: str
     experiment: str
     text: str
     measure: Callable[[Tables], Measured]
+    problem: str = ""
 
 
 CLAIMS = (
@@ -39,19 +41,19 @@ CLAIMS = (
     Claim("ranks", "ranks", "linear: T-SNL's ranks are the most even of the four methods",
           verdicts.ranks_even),
     Claim("svssm-ahead", "svssm", "volatility: T-SNL has the best error at equal cost",
-          verdicts_costs.ahead("svssm", "volatility")),
+          verdicts_costs.ahead("svssm", "volatility"), "volatility"),
     Claim("svssm-snl", "svssm", "volatility: as accurate as SNL with significantly fewer simulations",
-          verdicts_costs.cheaper_than_snl("svssm", "volatility")),
+          verdicts_costs.cheaper_than_snl("svssm", "volatility"), "volatility"),
     Claim("svssm-abc", "svssm", "volatility: SMC-ABC's E_KDE is high at small budgets and improves",
-          verdicts_costs.abc_improves("svssm", "volatility", "kde")),
+          verdicts_costs.abc_improves("svssm", "volatility", "kde"), "volatility"),
     Claim("svssm-pmmh", "svssm", "volatility: BPF-MCMC is tightly clustered with a persistent bias",
-          verdicts_costs.particle_biased("svssm", "volatility")),
+          verdicts_costs.particle_biased("svssm", "volatility"), "volatility"),
     Claim("svssm-wide", "svssm", "volatility: SMC-ABC's spread is well above SNL's and T-SNL's",
-          verdicts_costs.abc_wider),
+          verdicts_costs.abc_wider, "volatility"),
     Claim("svssm-3", "svssm", "three assets: T-SNL's efficiency persists as models grow",
-          verdicts_costs.ahead("svssm", "volatility-3")),
+          verdicts_costs.ahead("svssm", "volatility-3"), "volatility-3"),
     Claim("svssm-5", "svssm", "five assets: T-SNL's efficiency persists as models grow",
-          verdicts_costs.ahead("svssm", "volatility-5")),
+          verdicts_costs.ahead("svssm", "volatility-5"), "volatility-5"),
     Claim("lvssm-ahead", "lvssm", "predator-prey: T-SNL has the best error at equal cost",
           verdicts_costs.ahead("lvssm", "predator-prey")),
     Claim("lvssm-abc", "lvssm", "predator-prey: SMC-ABC gets similar as its cost grows",

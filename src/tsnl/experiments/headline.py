@@ -25,15 +25,17 @@ def headline_table(tables: Tables) -> str:
         here = where(tables.get(name, []), problem=problem, budget=EQUAL_COST)
         if not set(METHODS) <= set(values(here, "method")):
             raise MissingTrialsError(f"no trial of some method in {name} at {EQUAL_COST:,}")
-        cells = [_cell(where(here, method=method)) for method in METHODS]
+        runs = [where(here, method=method) for method in METHODS]
+        cells = [_cell(rows, max(map(len, runs))) for rows in runs]
         lines.append(f"| {problem}, {here[0]['distance_kind']} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def _cell(rows: list[Row]) -> str:
+def _cell(rows: list[Row], wanted: int) -> str:
     found = numbers(rows, "distance")
     error = found.std(ddof=1) / len(found) ** 0.5 if len(found) > 1 else 0.0
-    return f"{found.mean():.3f} ± {error:.3f}"
+    failed = f" ({wanted - len(found)} of {wanted} failed)" if len(found) < wanted else ""
+    return f"{found.mean():.3f} ± {error:.3f}{failed}"
 
 
 def headline_figure(tables: Tables) -> Any:

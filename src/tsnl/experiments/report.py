@@ -13,7 +13,6 @@ from tsnl.experiments.entry import draw, save
 from tsnl.experiments.headline import headline_figure, headline_table
 from tsnl.experiments.reasons import REASONS
 from tsnl.experiments.registry import EXPERIMENTS
-from tsnl.experiments.trial import Row
 from tsnl.experiments.verdicts_costs import EQUAL_COST
 
 FOLDER = "results"  # of tables and figures, beside the page
@@ -64,7 +63,7 @@ def results_page(folder: Path) -> str:
     """The text of the page, from the tables in a folder."""
     rows = read_tables(folder)
     tables = _finished(rows)
-    lines = [_line(claim, tables) for claim in CLAIMS]
+    lines = [_line(claim, tables, _missing(claim, rows)) for claim in CLAIMS]
     parts = [HEAD + "\n".join(lines), _headline(tables), _reasons(), _trials(rows), _figures(tables)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -83,7 +82,7 @@ def _headline(tables: Tables) -> str:
     return f"{head}\n\n{found}"
 
 
-def _line(claim: Claim, tables: Tables) -> str:
+def _line(claim: Claim, tables: Tables, missing: str) -> str:
     """One claim as a row of the page."""
     name = claim.experiment
     rows = tables.get(name, [])
@@ -91,19 +90,20 @@ def _line(claim: Claim, tables: Tables) -> str:
     if rows:
         try:
             text, verdict = claim.measure(tables)
-            agrees = VERDICTS[verdict] + (" so far" if _incomplete(name, rows) else "")
+            agrees = VERDICTS[verdict] + (" so far" if missing else "")
         except (MissingTrialsError, KeyError, ValueError) as error:
             text = f"not enough trials yet ({error})"
-        text += _incomplete(name, rows)
+        text += missing
     note = f" [why](#{claim.key})" if claim.key in REASONS else ""
     figure = f"[{name}]({FOLDER}/{name}.svg)" if rows else ""
     return f"| {claim.text} | {text} | {agrees}{note} | {figure} |"
 
 
-def _incomplete(name: str, rows: list[Row]) -> str:
-    """What is missing of the full run."""
-    wanted = {trial.id for trial in EXPERIMENTS[name].trials(None, False)}
-    there = len(wanted & {row["id"] for row in rows})
+def _missing(claim: Claim, tables: Tables) -> str:
+    """What is not there of the full run; a trial that failed is there."""
+    trials = EXPERIMENTS[claim.experiment].trials(None, False)
+    wanted = {trial.id for trial in trials if claim.problem in ("", trial.problem)}
+    there = len(wanted & {row["id"] for row in tables.get(claim.experiment, [])})
     return "" if there == len(wanted) else f" (incomplete: {there} of {len(wanted)} trials)"
 
 
