@@ -1,5 +1,8 @@
 """The page, the table and the figure that are made from tables alone."""
 
+from contextlib import suppress
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -8,6 +11,12 @@ from tsnl.experiments.claims import CLAIMS
 from tsnl.experiments.compare import MissingTrialsError
 from tsnl.experiments.entry import save
 from tsnl.experiments.headline import METHODS, SHOWN, headline_figure, headline_table
+from tsnl.experiments.reasons import REASONS
+from tsnl.experiments.report import read_tables, results_page
+from tsnl.experiments.table import finished
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "docs" / "results"
 
 
 def made_up(distances, kind="total variation"):
@@ -53,3 +62,19 @@ def test_the_same_figure_gives_the_same_file(tmp_path):
     tables = made_up([0.1, 0.2])
     first, second = (save(headline_figure(tables), tmp_path / f"{i}.svg") for i in range(2))
     assert first.read_bytes() == second.read_bytes()
+
+
+def test_the_committed_page_and_readme_are_of_the_committed_tables():
+    assert (ROOT / "docs" / "results.md").read_text() == results_page(RESULTS)
+    tables = {name: finished(rows) for name, rows in read_tables(RESULTS).items()}
+    assert headline_table(tables) in (ROOT / "README.md").read_text()
+
+
+def test_every_difference_from_the_paper_has_a_reason():
+    tables = {name: finished(rows) for name, rows in read_tables(RESULTS).items()}
+    differs = set()
+    for claim in CLAIMS:
+        with suppress(MissingTrialsError):
+            if claim.measure(tables)[1] is False:
+                differs.add(claim.key)
+    assert differs == set(REASONS)

@@ -108,7 +108,9 @@ def _missing(claim: Claim, tables: Tables) -> str:
 
 
 def _reasons() -> str:
-    parts = [f"### {claim.key}\n\n{REASONS[claim.key]}" for claim in CLAIMS if claim.key in REASONS]
+    parts = [
+        f"### {claim.key}\n\n{REASONS[claim.key].strip()}" for claim in CLAIMS if claim.key in REASONS
+    ]
     return "## Where we differ\n\n" + "\n\n".join(parts) if parts else ""
 
 

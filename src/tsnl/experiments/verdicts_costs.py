@@ -62,15 +62,17 @@ def particle_best(tables: Tables) -> Measured:
 def abc_improves(
     name: str, problem: str, metric: str, similar: float = float("inf")
 ) -> Callable[[Tables], Measured]:
-    """SMC-ABC's metric at its least and largest budget: falling, to `similar` times T-SNL's best."""
+    """SMC-ABC's metric from its least to its largest budget: a tenth less, `similar` to T-SNL's best."""
 
     def measure(tables: Tables) -> Measured:
         rows = where(tables[name], problem=problem)
         found = means(rows, "SMC-ABC", metric)
-        ours = best(rows, "T-SNL", metric)[0]
-        low, high = found[min(found)], found[max(found)]
-        text = f"SMC-ABC's {metric} {low:.3f} at {min(found):,}, {high:.3f} at {max(found):,}"
-        return f"{text}; T-SNL's best {ours:.3f}", high < low and high <= similar * ours
+        floor = kde_floor(problem) if metric == "kde" else 0.0
+        ours = best(rows, "T-SNL", metric)[0] - floor
+        low, high = found[min(found)] - floor, found[max(found)] - floor
+        label = "E_KDE above its least" if metric == "kde" else metric
+        text = f"SMC-ABC's {label}: {low:.3f} at {min(found):,}, {high:.3f} at {max(found):,}"
+        return f"{text}; T-SNL's best {ours:.3f}", high < 0.9 * low and high <= similar * ours
 
     return measure
 
