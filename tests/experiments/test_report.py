@@ -35,7 +35,7 @@ def made_up(distances, kind="total variation"):
 def test_report_without_tables(tmp_path):
     page = write_report(tmp_path, tmp_path / "docs").read_text()
     assert page.count("not measured yet") == len(CLAIMS)
-    assert "At 100,000" not in page
+    assert "## At 100,000" not in page
 
 
 def test_headline_table_has_means_and_standard_errors():
