@@ -74,8 +74,7 @@ def neural(method: Sequential, budget: int, problem: str, quick: bool) -> Sequen
 def num_particles(budget: int, problem: str) -> int:
     """Particles of SMC-ABC: few enough for several generations, enough for a histogram.
 
-    With a twentieth of the series in place of a fiftieth, predator-prey came to 1.44 in place of 0.93 at
-    a million calls, and stopped in its second generation.
+    With a twentieth of the series in place of a fiftieth, predator-prey ends in its second generation.
     """
     num_series = budget // PROBLEMS[problem].length
     return min(max(num_series // 50, min(num_series // 5, 40)), 1000)

@@ -10,9 +10,10 @@ from tsnl.experiments import table
 from tsnl.experiments.claims import CLAIMS, Claim
 from tsnl.experiments.compare import MissingTrialsError, Tables
 from tsnl.experiments.entry import draw, save
-from tsnl.experiments.headline import headline_figure, headline_table
+from tsnl.experiments.headline import METHODS, SHOWN, headline_figure, headline_table
 from tsnl.experiments.reasons import REASONS
 from tsnl.experiments.registry import EXPERIMENTS
+from tsnl.experiments.trial import Row
 from tsnl.experiments.verdicts_costs import EQUAL_COST
 
 FOLDER = "results"  # of tables and figures, beside the page
@@ -64,7 +65,8 @@ def results_page(folder: Path) -> str:
     rows = read_tables(folder)
     tables = _finished(rows)
     lines = [_line(claim, tables, _missing(claim, rows)) for claim in CLAIMS]
-    parts = [HEAD + "\n".join(lines), _headline(tables), _reasons(), _trials(rows), _figures(tables)]
+    parts = [HEAD + "\n".join(lines), _headline(tables), _reasons()]
+    parts += [_trials(rows), _seconds(tables), _figures(tables)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -117,11 +119,32 @@ def _reasons() -> str:
 def _trials(tables: Tables) -> str:
     """How many trials there are, how many failed, and what they took."""
     lines = ["## Trials", "", "| experiment | trials | failed | core minutes |", "|---|---|---|---|"]
+    total = 0.0
     for name, rows in tables.items():
         failed = len(rows) - len(table.finished(rows))
         minutes = np.nansum(table.numbers(rows, "cpu_seconds")) / 60
+        total += minutes
         lines.append(f"| {name} | {len(rows)} | {failed} | {minutes:.1f} |")
+    return "\n".join([*lines, f"| all | {sum(map(len, tables.values()))} | | {total:.1f} |"])
+
+
+def _seconds(tables: Tables) -> str:
+    """Median CPU seconds of a trial in the cost experiments, budgets increasing."""
+    lines = ["## Seconds", "", "Median CPU seconds of one core for a trial, budgets increasing.", ""]
+    lines += [f"| problem | {' | '.join(METHODS)} |", "|---|" + "---|" * len(METHODS)]
+    for problem, rows in [(p, r) for name in SHOWN for p, r in _problems(tables.get(name, []))]:
+        cells = []
+        for method in METHODS:
+            here = table.where(rows, method=method)
+            budgets = sorted({int(row["budget"]) for row in here})
+            groups = [table.numbers(table.where(here, budget=b), "cpu_seconds") for b in budgets]
+            cells.append(", ".join(f"{np.median(group):.1f}" for group in groups))
+        lines.append(f"| {problem} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _problems(rows: list[Row]) -> list[tuple[str, list[Row]]]:
+    return [(problem, table.where(rows, problem=problem)) for problem in table.values(rows, "problem")]
 
 
 def _figures(tables: Tables) -> str:
