@@ -1,8 +1,9 @@
 r"""Reference posteriors, one for each observed series, computed once and kept.
 
 One parameter: the log-posterior on a grid of its unconstrained coordinate z, exact by the Kalman filter
-for the linear problem, by particle filters for the volatility one. Several parameters: draws of z by
-long particle MCMC (see `tsnl.experiments.particle_reference`).
+for the linear problem, by particle filters for the volatility one. Several parameters: draws of z, for
+more assets by Hamiltonian Monte Carlo over parameters and states (`tsnl.experiments.joint_reference`),
+for predator-prey, whose states are counts, by long particle MCMC (`tsnl.experiments.particle_reference`).
 """
 
 import os
@@ -16,8 +17,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from tsnl.experiments.joint_reference import draw_joint
 from tsnl.experiments.particle_reference import Effort, draw_reference
-from tsnl.experiments.problems import LINEAR, PROBLEMS, VOLATILITY, Setting, linear_reference
+from tsnl.experiments.problems import (
+    LINEAR,
+    PREDATOR_PREY,
+    PROBLEMS,
+    VOLATILITY,
+    Setting,
+    linear_reference,
+)
 from tsnl.likelihood.estimate import Estimate
 
 LINEAR_GRID = np.linspace(np.log(1e-3), np.log(5.0), 600)  # z = log Q
@@ -25,11 +34,7 @@ VOLATILITY_GRID = np.linspace(-1.2, 2.3, 36)  # C[1,0] = tanh z
 RUNS = 4  # filters at each point of the volatility grid
 FINE = 2000  # points that a grid is interpolated to
 NUM_DRAWS = 2000  # draws that stand for a grid
-EFFORTS = {
-    "volatility-3": Effort(250, 600.0),
-    "volatility-5": Effort(400, 400.0),
-    "predator-prey": Effort(250, 500.0),
-}
+LONG = Effort(250, 500.0)
 ROUGH = Effort(20, 1.0, num_starts=20, pilot=((50, 0.0),), last=(50, 0.5), max_repeats=1)
 
 
@@ -117,7 +122,10 @@ def compute(name: str, seed: int, quick: bool) -> Reference:
         return Reference.of_grid(
             VOLATILITY_GRID, volatility_reference(setting, seed, 200 if quick else 5000)[0]
         )
-    draws, _ = draw_reference(setting, seed, ROUGH if quick else EFFORTS[name])
+    if setting is PREDATOR_PREY:
+        draws, _ = draw_reference(setting, seed, ROUGH if quick else LONG)
+    else:
+        draws = draw_joint(setting, seed, 50 if quick else 500, 50 if quick else 1000)
     return Reference.of_draws(draws.reshape(-1, draws.shape[-1]))
 
 
