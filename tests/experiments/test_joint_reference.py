@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from tsnl.experiments.joint_reference import draw_joint
 from tsnl.experiments.problems import VOLATILITY
@@ -10,6 +11,7 @@ from tsnl.experiments.references import VOLATILITY_GRID, density, volatility_ref
 from tsnl.sampling.diagnostics import effective_sizes, split_r_hat
 
 
+@pytest.mark.slow
 def test_draws_agree_with_particle_filters():
     setting = replace(VOLATILITY, length=20)
     draws = draw_joint(setting, 0, num_warmup=200, num_draws=250)

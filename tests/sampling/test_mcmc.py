@@ -126,6 +126,38 @@ def test_it_gives_up_after_the_extensions():
     np.testing.assert_allclose(found.effective, effective_sizes(found.z).min())
 
 
+def test_up_to_four_parameters_by_random_walk_and_more_by_the_mixed_kernel():
+    assert [MCMC().kernel_for(size) for size in (1, 4, 5)] == ["random_walk", "random_walk", "mixed"]
+    assert MCMC("nuts").kernel_for(1) == "nuts"
+
+
+def test_ten_parameters_from_far_out():
+    """Where the random walk is not done after all its extensions, the mixed kernel is."""
+    scales = jnp.asarray(np.geomspace(0.1, 1.0, 10), dtype=float)
+    start = jax.random.normal(jax.random.key(3), (20, 10))
+    found = {
+        kernel: sample(
+            jax.random.key(0),
+            lambda z: -0.5 * jnp.sum((z / scales) ** 2),
+            start,
+            0.05 * jnp.eye(10),
+            MCMC(kernel),
+        )
+        for kernel in ("auto", "random_walk")
+    }
+    z = found["auto"].z.astype(float)
+    assert found["auto"].healthy
+    assert not found["random_walk"].healthy
+    assert (abs(z.mean((0, 1))) < 4.5 * error_of_mean(z)).all()
+    assert (abs((z**2).mean((0, 1)) - scales**2) < 4.5 * error_of_mean(z**2)).all()
+
+
+def test_draws_that_were_fitted_again_to_are_left_out():
+    never = MCMC("mixed", num_chains=4, num_draws=50, min_effective=10**6, max_extensions=5)
+    found = sample(jax.random.key(0), GAUSSIAN, jnp.zeros((4, 3)), jnp.eye(3), never)
+    assert found.z.shape == (4, 150, 3)  # six times 50, of which three were a longer warm-up
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

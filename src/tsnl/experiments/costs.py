@@ -35,12 +35,6 @@ PREDATORS: dict[str, tuple[int, ...]] = {  # shorter series, slower dynamics
     "PMMH": (50_000, 100_000, 1_000_000, 10_000_000, 50_000_000),
 }
 BUDGETS: dict[str, tuple[int, ...]] = {"T-SNL": NEURAL, "SNL": NEURAL, "SMC-ABC": ABC, "PMMH": PARTICLE}
-FEW_BUDGETS: dict[str, tuple[int, ...]] = {  # of the larger volatility models, to stay within hours
-    "T-SNL": (1_000, 10_000, 100_000),
-    "SNL": (1_000, 10_000, 100_000),
-    "SMC-ABC": (10_000, 100_000, 1_000_000),
-    "PMMH": (100_000, 1_000_000, 10_000_000),
-}
 QUICK_BUDGETS: dict[str, dict[str, tuple[int, ...]]] = {  # few, since most of the time is compilation
     "linear": {"T-SNL": (1_000,), "SMC-ABC": (30_000,), "PMMH": (100_000,)},
     "volatility": {"SMC-ABC": (30_000,)},
@@ -52,9 +46,7 @@ def budgets_of(problem: str, quick: bool) -> dict[str, tuple[int, ...]]:
     """Method to budgets."""
     if quick:
         return QUICK_BUDGETS[problem]
-    if problem == "predator-prey":
-        return BUDGETS | PREDATORS
-    return FEW_BUDGETS if problem in ("volatility-3", "volatility-5") else BUDGETS
+    return BUDGETS | PREDATORS if problem == "predator-prey" else BUDGETS
 
 
 def neural(method: Sequential, budget: int, problem: str, quick: bool) -> Sequential:

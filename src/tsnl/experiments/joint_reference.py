@@ -3,8 +3,9 @@ r"""Hamiltonian Monte Carlo over the parameters and the log-volatilities togethe
 Particle MCMC needs a filter of many particles for five assets, most of whose proposals are lost to the
 noise of its estimate. Here the states are sampled too, as the noises that make them,
 \(x_0 = \mu_0 + \Sigma_0^{1/2} e_0\), \(x_t = A x_{t-1} + b + Q^{1/2} e_t\), so that
-\(p(z, e_{0:T} \mid y) \propto p(z) \, N(e; 0, I) \prod_t p(y_t \mid x_t, z)\) is smooth and nearly normal in e:
-the no-U-turn sampler takes it in hundreds of dimensions. Draws of e are left out at the end.
+\(p(z, e_{0:T} \mid y) \propto p(z) \, N(e; 0, I) \prod_t p(y_t \mid x_t, z)\)
+is smooth and nearly normal in e: the no-U-turn sampler takes it in hundreds of dimensions. Draws of e
+are left out at the end.
 """
 
 from typing import Any
@@ -79,7 +80,7 @@ def _chains(
     def chain(now: tuple[Key[Array, ""], Array]) -> Array:
         key, z = now
         key_warm, key_draw = jax.random.split(key)
-        warmup = blackjax.window_adaptation(blackjax.nuts, target)
+        warmup: Any = blackjax.window_adaptation(blackjax.nuts, target)
         (state, tuned), _ = warmup.run(key_warm, {"z": z, "noise": jnp.zeros(shape)}, num_warmup)
         kernel = blackjax.nuts(target, **tuned)
 

@@ -3,7 +3,8 @@ r"""Reference posteriors, one for each observed series, computed once and kept.
 One parameter: the log-posterior on a grid of its unconstrained coordinate z, exact by the Kalman filter
 for the linear problem, by particle filters for the volatility one. Several parameters: draws of z, for
 more assets by Hamiltonian Monte Carlo over parameters and states (`tsnl.experiments.joint_reference`),
-for predator-prey, whose states are counts, by long particle MCMC (`tsnl.experiments.particle_reference`).
+for predator-prey, whose states are counts, by long particle MCMC
+(`tsnl.experiments.particle_reference`).
 """
 
 import os

@@ -39,7 +39,7 @@ class ExactMCMC:
         """
         posterior = self.posterior(problem)
         progress.start("Exact MCMC", 1)
-        progress.now(0, f"sample by {self.sampler.kernel}")
+        progress.now(0, f"sample by {self.sampler.kernel_for(problem.prior.size)}")
         begin = perf_counter()
         with jax.enable_x64(True):
             draws = sample_posterior(key, posterior, None, self.sampler)

@@ -14,6 +14,7 @@ from tsnl.sampling.diagnostics import effective_sizes, split_r_hat
 from tsnl.sampling.kernels import KERNELS, State, Tuning, evaluate
 
 BLOCK = 50  # steps of one compiled call
+FEW = 4  # parameters that a random walk is the best for
 SHRINK = 5.0  # pseudo-draws behind the first covariance in each estimate of it
 STEERED, FROZEN = np.float32(3.0), np.float32(0.0)  # gains of the step size
 
@@ -23,7 +24,8 @@ class MCMC:
     """How to sample.
 
     Attributes:
-        kernel: "random_walk", "elliptical_slice" or "nuts".
+        kernel: "random_walk", "mixed" (with independent proposals), "elliptical_slice" or "nuts";
+            "auto" takes the random walk for up to four parameters, and the mixed one for more.
         num_chains: chains side by side.
         num_warmup: steps of warm-up for each chain, rounded up to whole blocks of 50.
         num_draws: kept draws of each chain, at first.
@@ -32,7 +34,7 @@ class MCMC:
         max_extensions: how often to go on for as many draws again, before giving up.
     """
 
-    kernel: Literal["random_walk", "elliptical_slice", "nuts"] = "random_walk"
+    kernel: Literal["auto", "random_walk", "mixed", "elliptical_slice", "nuts"] = "auto"
     num_chains: int = 8
     num_warmup: int = 150
     num_draws: int = 300
@@ -41,11 +43,17 @@ class MCMC:
     max_extensions: int = 6
 
     def __post_init__(self) -> None:
-        if self.kernel not in KERNELS:
-            raise ValueError(f"kernel is {self.kernel!r}, expected one of {sorted(KERNELS)}.")
+        if self.kernel not in ("auto", *KERNELS):
+            raise ValueError(f"kernel is {self.kernel!r}, expected one of {['auto', *KERNELS]}.")
         for name in ("num_chains", "num_warmup", "num_draws"):
             if getattr(self, name) < (2 if name == "num_chains" else 10):
                 raise ValueError(f"{name} is {getattr(self, name)}: too few to sample and check.")
+
+    def kernel_for(self, size: int) -> str:
+        """The kernel for so many parameters."""
+        if self.kernel != "auto":
+            return self.kernel
+        return "random_walk" if size <= FEW else "mixed"
 
 
 @dataclass(frozen=True)
@@ -91,20 +99,26 @@ def sample(
     """
     keys = jax.random.split(key, 3)
     states = _start(log_density, np.asarray(points), options.num_chains)
-    states, tuning = _warm_up(keys[0], log_density, states, np.asarray(spread), options)
+    kernel = options.kernel_for(states.z.shape[1])
+    first = np.asarray(spread)
+    states, tuning = _warm_up(keys[0], log_density, states, first, kernel, options.num_warmup)
     states, num_restarted = _rescue(keys[1], states)
     kept: list[Any] = []
-    healthy, extension, wanted = False, 0, 0
+    healthy, extension, wanted, num_blocks = False, 0, 0, 0
     while not healthy and extension <= options.max_extensions:
-        wanted = (1 + extension) * options.num_draws
+        wanted += options.num_draws
         while len(kept) * BLOCK < wanted:
-            key_block = jax.random.fold_in(keys[2], len(kept))
-            states, _, path = _advance(key_block, log_density, states, tuning, FROZEN, options.kernel)
+            key_block = jax.random.fold_in(keys[2], num_blocks)
+            states, _, path = _advance(key_block, log_density, states, tuning, FROZEN, kernel)
             kept.append(jax.tree.map(np.asarray, path))
+            num_blocks += 1
         z = _joined([part.z for part in kept])[:, :wanted]
         r_hat, effective = split_r_hat(z).max(), effective_sizes(z).min()
         healthy = bool(r_hat <= options.max_r_hat and effective >= options.min_effective)
         extension += 1
+        if not healthy and extension <= min(KERNELS[kernel].num_refits, options.max_extensions):
+            tuning = _fit(tuning, z[:, wanted // 3 :].reshape(-1, z.shape[2]), first)
+            kept, wanted = [], 0  # they were a longer warm-up
     return Draws(
         z=z,
         log_density=_joined([part.log_density for part in kept])[:, :wanted],
@@ -137,23 +151,27 @@ def _start(log_density: Any, points: Float[np.ndarray, "n size"], num_chains: in
 
 
 def _warm_up(
-    key: Key[Array, ""], log_density: Any, states: State, spread: np.ndarray, options: MCMC
+    key: Key[Array, ""], log_density: Any, states: State, spread: np.ndarray, kernel: str, num_steps: int
 ) -> tuple[State, Tuning]:
     """Steer the step size at every step, and learn mean and covariance from all chains after a block."""
     size = spread.shape[0]
-    step_size = np.float32(KERNELS[options.kernel].step_size(size)).astype(states.z.dtype)
-    tuning = Tuning(states.z.mean(axis=0), _factor(spread, spread), step_size)
-    num_blocks = -(-options.num_warmup // BLOCK)
+    step_size = np.float32(KERNELS[kernel].step_size(size)).astype(states.z.dtype)
+    first = tuning = Tuning(states.z.mean(axis=0), _factor(spread, spread), step_size)
+    num_blocks = -(-num_steps // BLOCK)
     for block in range(num_blocks):
         key_block = jax.random.fold_in(key, block)
-        states, tuning, path = _advance(key_block, log_density, states, tuning, STEERED, options.kernel)
+        states, tuning, path = _advance(key_block, log_density, states, tuning, STEERED, kernel)
         if block + 1 < num_blocks:  # the last block settles the step size
-            pool = np.asarray(path.z)[BLOCK // 3 :].reshape(-1, size)
-            weight = len(pool) / (len(pool) + SHRINK)
-            # what the first guess was, made smaller, keeps a chain that has not moved alive
-            covariance = weight * np.atleast_2d(np.cov(pool.T)) + (1 - weight) * 0.1 * spread
-            tuning = Tuning(pool.mean(axis=0), _factor(covariance, spread), step_size)
+            tuning = _fit(first, np.asarray(path.z)[BLOCK // 3 :].reshape(-1, size), spread)
     return states, tuning
+
+
+def _fit(tuning: Tuning, pool: Float[np.ndarray, "n size"], spread: np.ndarray) -> Tuning:
+    """Mean and covariance of a pool of draws, the step size as it was."""
+    weight = len(pool) / (len(pool) + SHRINK)
+    # what the first guess was, made smaller, keeps a chain that has not moved alive
+    covariance = weight * np.atleast_2d(np.cov(pool.T)) + (1 - weight) * 0.1 * spread
+    return Tuning(pool.mean(axis=0), _factor(covariance, spread), tuning.step_size)
 
 
 def _factor(covariance: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
