@@ -74,6 +74,17 @@ def quadrature(name, d_y, num):
 
 
 @ALL
+def test_one_theta_for_all_windows_is_the_same_theta_for_each(name):
+    density, context, theta = setting(name, 2)
+    y = jnp.asarray(np.random.default_rng(1).normal(size=(3, 2)), dtype=float)
+    contexts = jax.tree.map(lambda x: jnp.stack([x, 0.5 * x, -x]), context)
+    log_probs = eqx.filter_jit(lambda theta: density.log_probs(y, contexts, theta))
+    each = log_probs(jnp.tile(theta, (3, 1)))
+    np.testing.assert_allclose(log_probs(theta), each, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(each[0], log_q(name, 2)(y)[0], rtol=1e-5, atol=1e-5)
+
+
+@ALL
 def test_integrates_to_one(name):
     (grid,), values = quadrature(name, 1, 4001)
     np.testing.assert_allclose(np.trapezoid(np.exp(values), grid), 1, atol=2e-4)

@@ -26,10 +26,14 @@ class Density(eqx.Module):
         r"""\(\log q(y_t \mid \text{context}, \theta)\)."""
 
     def log_probs(
-        self, y: Float[Array, "n d_y"], context: Context, theta: Float[Array, "n size"]
+        self, y: Float[Array, "n d_y"], context: Context, theta: Float[Array, "*#n size"]
     ) -> Float[Array, " n"]:
-        """The same for n windows; a family that takes leading axes anyway need not be mapped."""
-        return jax.vmap(self.log_prob)(y, context, theta)
+        """The same for n windows, at one theta or at one for each window.
+
+        A family that takes leading axes anyway need not be mapped.
+        """
+        axis = None if theta.ndim == 1 else 0
+        return jax.vmap(self.log_prob, in_axes=(0, 0, axis))(y, context, theta)
 
     @abstractmethod
     def sample(

@@ -40,8 +40,7 @@ class Kernel(eqx.Module):
     ) -> Float[Array, "M n"]:
         """The log-density of each member at n windows, at one theta or at one for each window."""
         arrays, static = eqx.partition(self.members, eqx.is_array)
-        thetas = jnp.broadcast_to(theta, (len(y), theta.shape[-1]))
-        return jax.vmap(lambda m: eqx.combine(m, static).log_probs(y, context, thetas))(arrays)
+        return jax.vmap(lambda m: eqx.combine(m, static).log_probs(y, context, theta))(arrays)
 
     def sample(
         self, key: Key[Array, ""], context: Context, theta: Float[Array, " size"]

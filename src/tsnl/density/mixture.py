@@ -99,9 +99,12 @@ class MixtureDensity(Density):
         self,
         y: Float[Array, "*b d_y"],
         context: Context,
-        theta: Float[Array, "*b size"],
+        theta: Float[Array, "*#b size"],
     ) -> Float[Array, "*b"]:
-        """Sum over the components of their conditional log-densities; leading axes stay."""
+        """Sum over the components of their conditional log-densities; leading axes stay.
+
+        A theta without them is for all windows: what depends on it alone is then computed once.
+        """
         total = lax.full_like(y[..., 0], 0.0)
         for log_weights, white, log_scales, log_jacobian in self._whiten(y, context, theta):
             terms = log_weights - 0.5 * white * white - log_scales
@@ -112,7 +115,7 @@ class MixtureDensity(Density):
     log_probs = log_prob
 
     def conditionals(
-        self, y: Float[Array, "*b d_y"], context: Context, theta: Float[Array, "*b size"]
+        self, y: Float[Array, "*b d_y"], context: Context, theta: Float[Array, "*#b size"]
     ) -> tuple[Float[Array, "*b d_y"], Float[Array, "*b d_y"], Float[Array, "*b d_y"]]:
         """Of each component given those before it: log-density, probability below it and above it."""
         found = []
@@ -126,7 +129,7 @@ class MixtureDensity(Density):
         return log_q, below, above
 
     def _whiten(
-        self, y: Float[Array, "*b d_y"], context: Context, theta: Float[Array, "*b size"]
+        self, y: Float[Array, "*b d_y"], context: Context, theta: Float[Array, "*#b size"]
     ) -> Iterator[tuple[Array, Array, Array, Array]]:
         """Of each component: log-weights, whitened y and log-scales (K each), and the log-Jacobian."""
         before = y[..., :0]
@@ -163,11 +166,17 @@ class MixtureDensity(Density):
     ) -> tuple[Array, Array, Array]:
         """Log-weights up to a constant, means and log-scales of the mixture (K each)."""
         k = self.options.num_components
-        shape = jnp.broadcast_to(part.shape, (*theta.shape[:-1], 3 * k))
+        shape = part.shape
         if part.layers:
-            inputs = [soft(features(context), 4.0), before, soft(theta, 4.0)]
-            hidden = lax.concatenate(inputs, theta.ndim - 1)
-            for weight, bias in part.layers:
+            (first, bias), *rest = part.layers
+            near = soft(features(context), 4.0)
+            cuts = near.shape[-1], near.shape[-1] + before.shape[-1]
+            # in three parts: of a theta that is for all windows, and of windows that stay while it moves
+            hidden = near @ first[: cuts[0]] + soft(theta, 4.0) @ first[cuts[1] :] + bias
+            if before.shape[-1]:
+                hidden = hidden + before @ first[cuts[0] : cuts[1]]
+            hidden = hidden * lax.logistic(hidden)
+            for weight, bias in rest:
                 hidden = hidden @ weight + bias
                 hidden = hidden * lax.logistic(hidden)
             shape = shape + hidden @ part.out
