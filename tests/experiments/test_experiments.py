@@ -24,7 +24,7 @@ def test_trials_are_distinct_known_and_grow_with_their_number(name, quick):
 @pytest.mark.parametrize("name", ["lgssm", "svssm", "lvssm"])
 def test_cost_curves_have_what_the_issue_asks_for(name):
     trials = [t for t in EXPERIMENTS[name].trials(None, False) if t.budget]
-    for problem in {t.problem for t in trials}:
+    for problem in {t.problem for t in trials} - {"volatility-5"}:
         for method in ("T-SNL", "SNL", "SMC-ABC", "PMMH"):
             here = [t for t in trials if (t.problem, t.method) == (problem, method)]
             budgets = {t.budget for t in here}

@@ -9,31 +9,31 @@ from pathlib import Path
 from typing import Any
 
 from tsnl.density import MAF
-from tsnl.experiments.costs import QUICK_FLOW, neural
+from tsnl.experiments.costs import QUICK_FLOW, STOPPING, T_SNL, neural
 from tsnl.experiments.figures import setting_panels
 from tsnl.experiments.measures import solve
 from tsnl.experiments.strategies import BUDGETS
 from tsnl.experiments.trial import Row, Trial
 from tsnl.methods import TSNL
-from tsnl.training import Training
 
 PAPER = TSNL(
     density=MAF(),
-    training=Training(num_members=1, averaging=0.0, learning_rate=2e-3),
+    training=replace(STOPPING, num_members=1, averaging=0.0, learning_rate=2e-3),
     decays=(),
     widen=1.0,
 )
+SLOWER = replace(STOPPING, learning_rate=2e-3)
 VARIANTS = {
-    "default": TSNL(),
+    "default": T_SNL,
     "paper": PAPER,
-    "paper, 5 members, averaged": replace(PAPER, training=Training(learning_rate=2e-3)),
-    "maf": TSNL(density=MAF(), training=Training(learning_rate=2e-3)),
-    "1 member": TSNL(training=Training(num_members=1)),
-    "2 members": TSNL(training=Training(num_members=2)),
-    "10 members": TSNL(training=Training(num_members=10)),
-    "no averaging": TSNL(training=Training(averaging=0.0)),
-    "no far past": TSNL(decays=()),
-    "widen 1": TSNL(widen=1.0),
+    "paper, 5 members, averaged": replace(PAPER, training=SLOWER),
+    "maf": TSNL(density=MAF(), training=SLOWER),
+    "1 member": TSNL(training=replace(STOPPING, num_members=1)),
+    "2 members": TSNL(training=replace(STOPPING, num_members=2)),
+    "10 members": TSNL(training=replace(STOPPING, num_members=10)),
+    "no averaging": TSNL(training=replace(STOPPING, averaging=0.0)),
+    "no far past": replace(T_SNL, decays=()),
+    "widen 1": replace(T_SNL, widen=1.0),
 }
 PROBLEMS = ("linear", "predator-prey")
 

@@ -20,6 +20,10 @@ from tsnl.methods.sequential import Sequential
 from tsnl.sampling import MCMC
 from tsnl.training import Training
 
+STOPPING = Training(
+    patience=4
+)  # the default when the tables were made; decision 0010 says what it costs
+T_SNL = TSNL(training=STOPPING)
 ROUNDS, SNL_ROUNDS = 5, 2  # a round of SNL trains for long
 EXACT = "exact draws"
 NUM_EXACT = 1000
@@ -35,6 +39,12 @@ PREDATORS: dict[str, tuple[int, ...]] = {  # shorter series, slower dynamics
     "PMMH": (50_000, 100_000, 1_000_000, 10_000_000, 50_000_000),
 }
 BUDGETS: dict[str, tuple[int, ...]] = {"T-SNL": NEURAL, "SNL": NEURAL, "SMC-ABC": ABC, "PMMH": PARTICLE}
+FIVE_ASSETS: dict[str, tuple[int, ...]] = {  # minutes for a trial of the neural methods
+    "T-SNL": (1_000, 10_000, 100_000),
+    "SNL": (1_000, 10_000, 100_000),
+    "SMC-ABC": (10_000, 100_000, 1_000_000),
+    "PMMH": (100_000, 1_000_000, 10_000_000),
+}
 QUICK_BUDGETS: dict[str, dict[str, tuple[int, ...]]] = {  # few, since most of the time is compilation
     "linear": {"T-SNL": (1_000,), "SMC-ABC": (30_000,), "PMMH": (100_000,)},
     "volatility": {"SMC-ABC": (30_000,)},
@@ -46,7 +56,7 @@ def budgets_of(problem: str, quick: bool) -> dict[str, tuple[int, ...]]:
     """Method to budgets."""
     if quick:
         return QUICK_BUDGETS[problem]
-    return BUDGETS | PREDATORS if problem == "predator-prey" else BUDGETS
+    return BUDGETS | {"predator-prey": PREDATORS, "volatility-5": FIVE_ASSETS}.get(problem, {})
 
 
 def neural(method: Sequential, budget: int, problem: str, quick: bool) -> Sequential:
@@ -73,9 +83,9 @@ def num_particles(budget: int, problem: str) -> int:
 
 
 def make_method(name: str, budget: int, problem: str, quick: bool = False) -> Method:
-    """A method with its default options that keeps to a budget."""
+    """A method that keeps to a budget, its other options the defaults but for T-SNL's `STOPPING`."""
     if name in ("T-SNL", "SNL"):
-        return neural(TSNL() if name == "T-SNL" else SNL(), budget, problem, quick)
+        return neural(T_SNL if name == "T-SNL" else SNL(), budget, problem, quick)
     if name == "SMC-ABC":
         return SMCABC(max_cost=budget, particles=num_particles(budget, problem), stop="never")
     return PMMH(max_cost=budget, num_steps=4000)

@@ -1,17 +1,16 @@
 """Accuracy and held-out log-score against the lag, and what each rule picks."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tsnl.experiments.costs import neural
+from tsnl.experiments.costs import T_SNL, neural
 from tsnl.experiments.measures import solve
 from tsnl.experiments.strategies import BUDGETS
 from tsnl.experiments.table import numbers, values, where
 from tsnl.experiments.trial import Row, Trial
-from tsnl.methods import TSNL
 from tsnl.plots.costs import Panel, curves_figure
 
 LAGS = ("1", "2", "4", "8", "16")
@@ -39,7 +38,7 @@ class Lag:
     def run(self, trial: Trial, references: Path) -> Row:
         """T-SNL with a lag, or a rule for it."""
         lag: Any = int(trial.setting) if trial.setting in LAGS else trial.setting
-        method = neural(TSNL(lag=lag), trial.budget, trial.problem, trial.quick)
+        method = neural(replace(T_SNL, lag=lag), trial.budget, trial.problem, trial.quick)
         found = solve(trial, method, references)
         assert found.result.lag is not None
         loss = found.result.history[-1]["loss"]

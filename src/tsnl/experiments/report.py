@@ -24,6 +24,9 @@ The paper's experiments, run again with this package. Made by `python -m tsnl.ex
 the tables in `docs/results/` and nothing else; cost is in calls of the dynamics. Distance to the
 reference posterior is total variation over ten bins of equal mass for one parameter, and the sliced
 Wasserstein distance in reference standard deviations for several. PMMH is what the paper calls BPF-MCMC.
+T-SNL has its default options, except that training stops after four looks without improvement, which was
+the default when the tables were made; [decision 0010](decisions/0010-training-to-the-end.md) says what
+that costs.
 
 | claim | our measurement | agrees | figure |
 |---|---|---|---|

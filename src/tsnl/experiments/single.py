@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tsnl.experiments.costs import QUICK_SAMPLER, QUICK_TRAINING
+from tsnl.experiments.costs import QUICK_SAMPLER, QUICK_TRAINING, T_SNL
 from tsnl.experiments.figures import METRICS, curve
 from tsnl.experiments.measures import solve
 from tsnl.experiments.problems import PROBLEMS
 from tsnl.experiments.table import values, where
 from tsnl.experiments.trial import Row, Trial
-from tsnl.methods import TSNL
 from tsnl.plots.costs import Panel, curves_figure
 
 ROUNDS = (1, 2, 5, 10, 20)
@@ -39,7 +38,7 @@ class Single:
     def run(self, trial: Trial, references: Path) -> Row:
         """T-SNL with one simulation in each round."""
         rounds = trial.budget // PROBLEMS[trial.problem].length
-        method = TSNL(rounds=rounds, simulations=1)
+        method = replace(T_SNL, rounds=rounds, simulations=1)
         if trial.quick:
             method = replace(method, training=QUICK_TRAINING, sampler=QUICK_SAMPLER)
         return solve(trial, method, references).row

@@ -4,11 +4,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tsnl.experiments.costs import neural
+from tsnl.experiments.costs import T_SNL, neural
 from tsnl.experiments.figures import setting_panels
 from tsnl.experiments.measures import solve
 from tsnl.experiments.trial import Row, Trial
-from tsnl.methods import TSNL
 
 BUDGETS = {"linear": 10_000, "volatility": 20_000, "predator-prey": 25_000}
 STRATEGIES = ("all", "last", "best")
@@ -34,7 +33,7 @@ class Strategies:
 
     def run(self, trial: Trial, references: Path) -> Row:
         """T-SNL with one strategy."""
-        method = neural(TSNL(), trial.budget, trial.problem, trial.quick)
+        method = neural(T_SNL, trial.budget, trial.problem, trial.quick)
         strategy: Any = trial.setting
         return solve(trial, replace(method, strategy=strategy), references).row
 

@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from tsnl.experiments.costs import QUICK_SAMPLER, QUICK_TRAINING
+from tsnl.experiments.costs import QUICK_SAMPLER, QUICK_TRAINING, T_SNL
 from tsnl.experiments.measures import NUM_BINS, TV, binned_variation, equal_cuts
 from tsnl.experiments.problems import LINEAR, linear_reference
 from tsnl.experiments.references import LINEAR_GRID, Reference
 from tsnl.experiments.table import numbers
 from tsnl.experiments.trial import Row, Trial
 from tsnl.inference import infer
-from tsnl.methods import TSNL
 from tsnl.metrics import errors
 from tsnl.plots.costs import Panel, curves_figure
 from tsnl.plots.style import style
@@ -119,7 +118,7 @@ class Streaming:
 @lru_cache(maxsize=1)
 def _trained(seed: int, quick: bool) -> tuple[Result, float]:
     """The one training of a seed, for all its trials in this process, and its seconds."""
-    method = TSNL()
+    method = T_SNL
     if quick:
         method = replace(
             method, rounds=1, simulations=10, training=QUICK_TRAINING, sampler=QUICK_SAMPLER

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from tsnl.experiments.costs import QUICK_FLOW, QUICK_TRAINING
+from tsnl.experiments.costs import QUICK_FLOW, QUICK_TRAINING, T_SNL
 from tsnl.experiments.problems import PROBLEMS
 from tsnl.experiments.table import numbers, values, where
 from tsnl.experiments.trial import Row, Trial
 from tsnl.inference import infer
-from tsnl.methods import SNL, TSNL
+from tsnl.methods import SNL
+from tsnl.methods.sequential import Sequential
 from tsnl.plots.costs import Panel, curves_figure
 from tsnl.sampling import MCMC
 
@@ -47,7 +48,7 @@ class ValLoss:
         """Train once on prior simulations of length T."""
         setting = replace(PROBLEMS[trial.problem], length=trial.budget)
         problem = setting.observe(trial.seed)
-        method = TSNL() if trial.method == "T-SNL" else SNL()
+        method: Sequential = T_SNL if trial.method == "T-SNL" else SNL()
         simulations = 20 if trial.quick else SIMULATIONS
         method = replace(method, rounds=1, simulations=simulations, sampler=LOOK)
         if trial.quick:
