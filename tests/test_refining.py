@@ -32,6 +32,7 @@ def result():
     return tsnl.infer(MODEL, PRIOR, LONG[:20], method, seed=0)
 
 
+@pytest.mark.slow
 def test_a_stream_is_refined_on_all_its_rows():
     stream = Stream.begin(result().posterior, LONG[:20], seed=0, num_particles=50, sampler=SAMPLER)
     stream = stream.update(LONG[20:23])

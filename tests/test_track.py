@@ -41,6 +41,7 @@ def begun():
     return result().track(seed=0, num_draws=NUM_DRAWS, num_particles=NUM_PARTICLES, num_theta=50)
 
 
+@pytest.mark.slow
 def test_it_agrees_with_the_kalman_filter_at_a_known_theta():
     rows = LONG[:26].copy()
     rows[22] = np.nan  # a missing row is predicted through

@@ -73,7 +73,7 @@ def quadrature(name, d_y, num):
     return axes, np.asarray(values, dtype=float).reshape(points.shape[:-1])
 
 
-@ALL
+@pytest.mark.parametrize("name", ["Mixture", "Spline"])
 def test_one_theta_for_all_windows_is_the_same_theta_for_each(name):
     density, context, theta = setting(name, 2)
     y = jnp.asarray(np.random.default_rng(1).normal(size=(3, 2)), dtype=float)

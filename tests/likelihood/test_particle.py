@@ -29,6 +29,7 @@ def test_the_likelihood_is_unbiased(resample_below):
     assert abs(ratio.mean() - 1) < 4.5 * ratio.std() / np.sqrt(len(ratio))
 
 
+@pytest.mark.slow
 def test_unbiased_with_missing_rows_in_two_dimensions():
     model = LinearGaussian(A=np.array([[0.8, 0.3], [-0.2, 0.6]]), R=[0.5, 1.0])
     series = model.simulate(seed=2, length=10)
