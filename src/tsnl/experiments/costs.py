@@ -99,7 +99,7 @@ class Costs:
         name: of the experiment.
         problems: names of the problems.
         seeds: observed series of each.
-        columns: none of its own.
+        columns: `detail`, the status of the run in plain words.
     """
 
     name: str
@@ -121,7 +121,7 @@ class Costs:
         ]
 
     def run(self, trial: Trial, references: Path) -> Row:
-        """Infer at the budget; `detail` is the status of the run in plain words."""
+        """Infer at the budget, or measure draws of the reference itself."""
         if trial.method == EXACT:
             return exact_row(trial, references, NUM_EXACT)
         method = make_method(trial.method, trial.budget, trial.problem, trial.quick)

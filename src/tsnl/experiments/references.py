@@ -126,7 +126,7 @@ def compute(name: str, seed: int, quick: bool) -> Reference:
     if setting is PREDATOR_PREY:
         draws, _ = draw_reference(setting, seed, ROUGH if quick else LONG)
     else:
-        draws = draw_joint(setting, seed, 50 if quick else 500, 50 if quick else 1000)
+        draws = draw_joint(setting, seed, num_warmup=500, num_draws=1000)
     return Reference.of_draws(draws.reshape(-1, draws.shape[-1]))
 
 
