@@ -4,8 +4,8 @@ REASONS: dict[str, str] = {
     "svssm-abc": """
 SMC-ABC compares whole series by their Euclidean distance. Series of the volatility model are noise
 around zero, and the correlation between assets hardly changes how far two of them are apart: what
-is accepted stays close to the prior at every budget. A summary such as the correlation of the
-columns would do far better; the paper names none.
+is accepted stays close to the prior at every budget. The paper names no summary; one such as the
+correlation of the columns may do better, which was not tried.
 """,
     "svssm-pmmh": """
 With as many particles as the variance of the log-likelihood asks for, particle MCMC at its largest
