@@ -40,8 +40,8 @@ bench: $(STAMP) ## Measure against other packages (in virtual environments of th
 	$(BIN)/python benchmarks/foundation.py
 
 reproduce: $(STAMP) ## Run the paper's experiments in full (hours; goes on where it was) and write their report
-	$(BIN)/python -m tsnl.experiments all
-	$(BIN)/python -m tsnl.experiments report
+	$(BIN)/python -m paper all
+	$(BIN)/python -m paper report
 
 docs: $(STAMP) ## Build the documentation into site/
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"

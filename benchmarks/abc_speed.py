@@ -21,7 +21,7 @@ import numpy as np
 from foundation import rival_python
 
 import tsnl
-from tsnl.experiments import LINEAR
+from paper import LINEAR
 
 HERE = Path(__file__).parent
 NAMES = ("seconds", "processor_seconds", "simulations", "mean_log_q", "sd_log_q", "generations")

@@ -20,10 +20,10 @@ from pathlib import Path
 import numpy as np
 
 import tsnl
-from tsnl.experiments import LINEAR, PREDATOR_PREY, VOLATILITY
-from tsnl.experiments.problems import linear_reference
-from tsnl.experiments.references import LINEAR_GRID, VOLATILITY_GRID, density, on_grid
-from tsnl.metrics import c2st, total_variation
+from paper import LINEAR, PREDATOR_PREY, VOLATILITY
+from paper.problems import linear_reference
+from paper.references import LINEAR_GRID, VOLATILITY_GRID, density, on_grid
+from tsnl.evaluate.metrics import c2st, total_variation
 
 HERE = Path(__file__).parent
 RUNS = {

@@ -19,10 +19,10 @@ import jax
 import numpy as np
 
 import tsnl
-from tsnl.compilation import cache_compilations
-from tsnl.experiments import LINEAR
-from tsnl.experiments.problems import linear_reference
-from tsnl.progress import Silent
+from paper import LINEAR
+from paper.problems import linear_reference
+from tsnl.runtime.compilation import cache_compilations
+from tsnl.runtime.progress import Silent
 
 OUT = Path(__file__).parent / "baselines.json"
 NUM_BINS = 20

@@ -12,7 +12,7 @@ Each row of diagnostics.csv is one observed series of one set-up, with the verdi
 
 The others count as found where any check fails, or where an intended one says "look". Rows that are
 there already are not computed again; diagnostics.json has the summary. The thresholds are p-values and
-shifts in posterior sds (`tsnl.diagnostics.verdict`), fixed on other series than these.
+shifts in posterior sds (`tsnl.checks.verdict`), fixed on other series than these.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 import tsnl
-from tsnl.experiments import LINEAR, PREDATOR_PREY
+from paper import LINEAR, PREDATOR_PREY
 
 HERE = Path(__file__).parent
 LINEAR_100 = tsnl.TSNL(rounds=5, simulations=20)

@@ -3,7 +3,7 @@
     python benchmarks/early_stopping.py [--series 10] [--five-assets 2]
 
 The experiments stop a member after four looks at its held-out windows without improvement
-(`tsnl.experiments.costs.STOPPING`); their distances to the reference are read from docs/results. Here
+(`paper.costs.STOPPING`); their distances to the reference are read from docs/results. Here
 the same trials are run without a stop: same series, same seeds, same budgets. Writes
 early_stopping.json.
 """
@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 import tsnl
-from tsnl.experiments.costs import make_method
-from tsnl.experiments.measures import solve
-from tsnl.experiments.trial import Trial
+from paper.costs import make_method
+from paper.measures import solve
+from paper.trial import Trial
 
 HERE = Path(__file__).parent
 REFERENCES = HERE.parent / "out" / "experiments" / "references"

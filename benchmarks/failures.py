@@ -20,8 +20,8 @@ import jax.numpy as jnp
 import numpy as np
 
 import tsnl
-from tsnl.experiments import LINEAR
-from tsnl.experiments.problems import linear_reference
+from paper import LINEAR
+from paper.problems import linear_reference
 from tsnl.problem import Problem
 
 HERE = Path(__file__).parent

@@ -25,8 +25,8 @@ import jax
 import numpy as np
 
 import tsnl
-from tsnl.experiments import PREDATOR_PREY
-from tsnl.metrics import inside
+from paper import PREDATOR_PREY
+from tsnl.evaluate.metrics import inside
 
 HERE = Path(__file__).parent
 METHOD = tsnl.TSNL(rounds=5, simulations=100, lag=8, transform="asinh")

@@ -20,7 +20,7 @@ LENGTHS = (1_000, 10_000, 100_000)
 def one(length):
     """Run one length in this process and print what it took."""
     import tsnl
-    from tsnl.experiments import LINEAR
+    from paper import LINEAR
 
     series = LINEAR.model.simulate(seed=0, length=length)
     method = tsnl.TSNL(rounds=2, simulations=4)

@@ -16,8 +16,8 @@ import numpy as np
 from accuracy import compare_grid
 
 import tsnl
-from tsnl.experiments import LINEAR
-from tsnl.experiments.problems import linear_reference
+from paper import LINEAR
+from paper.problems import linear_reference
 from tsnl.problem import Problem
 
 HERE = Path(__file__).parent

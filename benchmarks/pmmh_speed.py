@@ -22,9 +22,9 @@ import numpy as np
 from foundation import rival_python
 
 import tsnl
-from tsnl.experiments import LINEAR
+from paper import LINEAR
 from tsnl.likelihood.estimate import Estimate
-from tsnl.progress import Silent
+from tsnl.runtime.progress import Silent
 from tsnl.sampling.pseudo_marginal import BLOCK, Chains, Proposal, advance, estimates
 
 HERE = Path(__file__).parent

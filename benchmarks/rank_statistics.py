@@ -19,10 +19,10 @@ import numpy as np
 from scipy.stats import chisquare
 
 import tsnl
-from tsnl.compilation import cache_compilations
-from tsnl.experiments import LINEAR
+from paper import LINEAR
 from tsnl.problem import Problem
-from tsnl.progress import Silent
+from tsnl.runtime.compilation import cache_compilations
+from tsnl.runtime.progress import Silent
 
 OUT = Path(__file__).parent / "rank_statistics.json"
 NUM_RANKED, NUM_BINS = 39, 10

@@ -3,8 +3,8 @@
     python benchmarks/references.py predator_prey [--series 10] [--particles 250] [--effective 1000]
     python benchmarks/references.py volatility [--series 20] [--particles 5000]
 
-Predator-prey by long particle MCMC (`tsnl.experiments.particle_reference`), volatility by particle
-filters on a grid of z, the one unconstrained coordinate of C (`tsnl.experiments.references`).
+Predator-prey by long particle MCMC (`paper.particle_reference`), volatility by particle
+filters on a grid of z, the one unconstrained coordinate of C (`paper.references`).
 
 Writes benchmarks/data/NAME.npz, one series at a time, and goes on where it was interrupted.
 """
@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tsnl.experiments import PREDATOR_PREY, VOLATILITY
-from tsnl.experiments.particle_reference import Effort, draw_reference
-from tsnl.experiments.references import volatility_reference
+from paper import PREDATOR_PREY, VOLATILITY
+from paper.particle_reference import Effort, draw_reference
+from paper.references import volatility_reference
 
 DATA = Path(__file__).parent / "data"
 

@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 
 import tsnl
-from tsnl.calibration import run_trials, seed_of, tarp
-from tsnl.experiments import LINEAR, PREDATOR_PREY, VOLATILITY
-from tsnl.plots.calibration import ecdf_figure
-from tsnl.uniformity import rank_ecdf
+from paper import LINEAR, PREDATOR_PREY, VOLATILITY
+from tsnl.checks.uniformity import rank_ecdf
+from tsnl.evaluate.calibration import run_trials, seed_of, tarp
+from tsnl.show.plots.calibration import ecdf_figure
 
 HERE = Path(__file__).parent
 OUT = HERE / "sbc.json"

@@ -19,14 +19,14 @@ import jax
 import numpy as np
 from foundation import rival_python
 
-from tsnl.experiments import LINEAR
+from paper import LINEAR
 from tsnl.simulation import simulate
 
 HERE = Path(__file__).parent
 OURS = """
 import time; start = time.perf_counter()
 import tsnl
-from tsnl.experiments import LINEAR
+from paper import LINEAR
 problem = LINEAR.observe(0)
 begin = time.perf_counter()
 result = tsnl.infer(problem.model, problem.prior, problem.series, tsnl.TSNL(), seed=0)

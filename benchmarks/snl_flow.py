@@ -9,10 +9,10 @@ import warnings
 from dataclasses import replace
 from pathlib import Path
 
-from tsnl.density import MAF
-from tsnl.experiments.costs import make_method
-from tsnl.experiments.measures import solve
-from tsnl.experiments.trial import Trial
+from paper.costs import make_method
+from paper.measures import solve
+from paper.trial import Trial
+from tsnl.kernel import MAF
 
 HERE = Path(__file__).parent
 REFERENCES = HERE.parent / "out" / "experiments" / "references"

@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 import tsnl
-from tsnl.experiments import LINEAR
-from tsnl.experiments.measures import binned_variation, equal_cuts
-from tsnl.experiments.streaming import exact
+from paper import LINEAR
+from paper.measures import binned_variation, equal_cuts
+from paper.streaming import exact
 
 HERE = Path(__file__).parent
 TIMES = (110, 150, 300)

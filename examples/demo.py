@@ -11,9 +11,9 @@ import matplotlib
 import numpy as np
 
 import tsnl
-from tsnl.experiments import LINEAR
-from tsnl.experiments.problems import linear_reference
-from tsnl.plots import posterior_figure
+from paper import LINEAR
+from paper.problems import linear_reference
+from tsnl.show.plots import posterior_figure
 
 matplotlib.use("Agg")
 OUT = Path("out")

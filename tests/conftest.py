@@ -11,11 +11,12 @@ import jax
 import jaxtyping
 import pytest
 
-SOURCE = Path(__file__).parents[1] / "src"
+ROOT = Path(__file__).parents[1]
 MODULES = [
-    ".".join(path.relative_to(SOURCE).with_suffix("").parts)
-    for path in (SOURCE / "tsnl").rglob("*.py")
-    if path.stem not in ("__init__", "gillespie")
+    ".".join(path.relative_to(folder).with_suffix("").parts)
+    for folder, package in ((ROOT / "src", "tsnl"), (ROOT, "paper"))
+    for path in (folder / package).rglob("*.py")
+    if path.stem not in ("__init__", "__main__", "gillespie")
 ]
 jaxtyping.install_import_hook(MODULES, "beartype.beartype")
 
@@ -23,7 +24,7 @@ jaxtyping.install_import_hook(MODULES, "beartype.beartype")
 # up to compile the pieces side by side, and keep what was compiled for the next run.
 os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_cpu_parallel_codegen_split_count=1"
 jax.config.update("jax_disable_most_optimizations", True)
-jax.config.update("jax_compilation_cache_dir", str(SOURCE.parent / ".pytest_cache" / "jax"))
+jax.config.update("jax_compilation_cache_dir", str(ROOT / ".pytest_cache" / "jax"))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 
 hypothesis.settings.register_profile("tsnl", deadline=None, derandomize=True, max_examples=30)

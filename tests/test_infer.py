@@ -12,7 +12,7 @@ import pytest
 
 import tsnl
 from tsnl import MCMC, PMMH, TSNL, Training
-from tsnl.density import Mixture
+from tsnl.kernel import Mixture
 from tsnl.likelihood import particle_filter
 from tsnl.models import LinearGaussian
 from tsnl.posterior import Stream

@@ -7,18 +7,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tsnl import density, likelihood, models, simulation
-    from tsnl.forecast import Forecast
+    from tsnl import kernel, likelihood, models, simulation
     from tsnl.inference import infer
+    from tsnl.kernel.training import Training
     from tsnl.methods import MCMCABC, PMMH, SMCABC, SNL, TSNL, ExactMCMC, RejectionABC
-    from tsnl.models.base import StateSpaceModel
-    from tsnl.prior import Prior
+    from tsnl.models import StateSpaceModel
+    from tsnl.predict.forecast import Forecast
+    from tsnl.predict.states import States
+    from tsnl.problem import Prior, as_series
     from tsnl.result import Result, load
     from tsnl.sampling import MCMC
-    from tsnl.series import as_series
     from tsnl.simulation import BlackBox, Program, Table
-    from tsnl.states import States
-    from tsnl.training import Training
 
 __version__ = "0.1.0"
 
@@ -41,8 +40,8 @@ __all__ = [
     "Table",
     "Training",
     "as_series",
-    "density",
     "infer",
+    "kernel",
     "likelihood",
     "load",
     "models",
@@ -52,29 +51,26 @@ __all__ = [
 _HOMES = {
     "BlackBox": "simulation",
     "ExactMCMC": "methods",
-    "Forecast": "forecast",
+    "Forecast": "predict.forecast",
     "MCMC": "sampling",
     "MCMCABC": "methods",
     "PMMH": "methods",
-    "Prior": "prior",
+    "Prior": "problem",
     "Program": "simulation",
     "RejectionABC": "methods",
     "Result": "result",
     "SMCABC": "methods",
     "SNL": "methods",
-    "StateSpaceModel": "models.base",
-    "States": "states",
+    "StateSpaceModel": "models",
+    "States": "predict.states",
     "TSNL": "methods",
     "Table": "simulation",
-    "Training": "training",
-    "as_series": "series",
+    "Training": "kernel.training",
+    "as_series": "problem",
     "infer": "inference",
     "load": "result",
 }
-_ROOMS = {
-    *("calibration", "density", "diagnostics", "experiments", "likelihood"),
-    *("metrics", "models", "plots", "report", "simulation", "uniformity"),
-}
+_ROOMS = {"checks", "evaluate", "kernel", "likelihood", "models", "predict", "show", "simulation"}
 
 
 def __getattr__(name: str) -> Any:

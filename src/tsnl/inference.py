@@ -7,13 +7,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from tsnl.compilation import cache_compilations, make_room
-from tsnl.folder import RunFolder
 from tsnl.methods import TSNL
-from tsnl.methods.outcome import Method
+from tsnl.methods.api import Method
 from tsnl.problem import Problem
-from tsnl.progress import progress_for
 from tsnl.result import Result, load
+from tsnl.runtime.compilation import cache_compilations, make_room
+from tsnl.runtime.progress import progress_for
+from tsnl.store.folder import RunFolder
 
 
 def infer(

@@ -8,22 +8,22 @@ from typing import Any
 import jax
 import numpy as np
 
-from tsnl import storage
-from tsnl.diagnostics.checks import check
-from tsnl.diagnostics.replicates import Summary
-from tsnl.diagnostics.verdict import Report
-from tsnl.draws import thin
-from tsnl.forecast import Forecast, Source, draw_forecast
+from tsnl.checks.checks import check
+from tsnl.checks.replicates import Summary
+from tsnl.checks.verdict import Report
 from tsnl.likelihood.paths import Kind
-from tsnl.methods.failures import FailureLog
-from tsnl.methods.outcome import Method, Outcome
-from tsnl.posterior import Posterior, Stream, constrained
-from tsnl.prior import Prior
+from tsnl.methods.api import Method, Outcome
+from tsnl.methods.sequential.refine import refine
+from tsnl.posterior import Posterior, Stream
+from tsnl.predict.forecast import Forecast, Source, draw_forecast
+from tsnl.predict.states import States, draw_states
+from tsnl.predict.track import Track
 from tsnl.problem import Problem
-from tsnl.refining import refine
-from tsnl.states import States, draw_states
-from tsnl.summaries import summary, to_arviz
-from tsnl.track import Track
+from tsnl.problem.draws import constrained, thin
+from tsnl.problem.prior import Prior
+from tsnl.show.summary import summary, to_arviz
+from tsnl.simulation.failures import FailureLog
+from tsnl.store import results as storage
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Result:
     @property
     def failures(self) -> list[dict[str, Any]]:
         """The simulations that failed: `number`, `theta` and `reason` of each, at most 10,000."""
-        return FailureLog.of_arrays(self.arrays).records(self.problem.prior)
+        return FailureLog.of_arrays(self.arrays).records(self.problem.prior.constrain_all)
 
     def states(
         self, kind: Kind = "smooth", *, seed: int, num_draws: int = 200, num_particles: int = 1000
@@ -202,7 +202,7 @@ class Result:
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Posterior and prior of every coordinate, and the series; a matplotlib figure."""
-        from tsnl.plots import posterior_figure
+        from tsnl.show.plots import posterior_figure
 
         figure = posterior_figure(self)
         if path is not None:
@@ -237,8 +237,8 @@ class Result:
         num_replicates: int = 99,
         seed: int = 0,
     ) -> Path:
-        """Write one HTML file: verdict, data, posterior, checks, cost; see `tsnl.report.write`."""
-        from tsnl.report import write  # needs jinja2 and matplotlib
+        """Write one HTML file: verdict, data, posterior, checks, cost; see `tsnl.show.report.write`."""
+        from tsnl.show.report import write  # needs jinja2 and matplotlib
 
         return write(self, path, checks=checks, title=title, num_replicates=num_replicates, seed=seed)
 

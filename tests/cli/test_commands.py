@@ -139,11 +139,8 @@ def test_what_goes_wrong_is_one_line(place, capsys, unchecked):
         ("report", "nowhere"): "is no finished run",
         ("forecast",): "Missing argument",
         ("guess",): "No such command",
-        ("reproduce", "nothing"): "nothing",
     }
     for arguments, message in wrong.items():
-        if arguments[0] == "reproduce" and not hasattr(tsnl.experiments, "reproduce"):
-            continue
         assert call(*arguments) == 2, arguments
         out, err = capsys.readouterr()
         assert message in err

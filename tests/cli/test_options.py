@@ -2,7 +2,7 @@ import pytest
 
 from tsnl import MCMC, SMCABC, TSNL, Training
 from tsnl.cli.options import Settings, changed, make_method, read_settings, to_toml
-from tsnl.density import MAF
+from tsnl.kernel import MAF
 
 
 def test_command_line_over_file_over_defaults(tmp_path):

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from jaxtyping import Array
 
-from tsnl.density import TRANSFORMS, Density, Kernel, Region, Scaling
+from tsnl.kernel import TRANSFORMS, Density, Kernel, Region, Scaling
+from tsnl.kernel.memory import Past, Windows
 from tsnl.likelihood import surrogate
 from tsnl.likelihood.surrogate import SurrogateLikelihood
-from tsnl.windows import Past, Windows
 
 
 class Line(Density):

@@ -12,8 +12,8 @@ import pytest
 
 import tsnl
 from tsnl import MCMC, SNL, TSNL, BlackBox, Table, Training
-from tsnl.calibration import run_trials
-from tsnl.density import MAF, Mixture
+from tsnl.evaluate.calibration import run_trials
+from tsnl.kernel import MAF, Mixture
 from tsnl.simulation import Processes, TooManyFailuresError, load_file
 
 FILE = Path(__file__).parents[1] / "simulation" / "simulators.py"

@@ -8,12 +8,12 @@ import numpyro.distributions as dist
 import pytest
 
 import tsnl
+from paper import LINEAR, VOLATILITY
+from paper.problems import linear_reference
 from tsnl import MCMC, ExactMCMC
-from tsnl.experiments import LINEAR, VOLATILITY
-from tsnl.experiments.problems import linear_reference
 from tsnl.models import LinearGaussian
 from tsnl.problem import Problem
-from tsnl.progress import Silent
+from tsnl.runtime.progress import Silent
 
 MODEL = LinearGaussian()
 PRIOR = tsnl.Prior(Q=dist.LogNormal(-1.0, 1.0))

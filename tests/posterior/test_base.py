@@ -10,7 +10,7 @@ import pytest
 
 import tsnl
 from tsnl import MCMC, TSNL, Training
-from tsnl.density import Mixture
+from tsnl.kernel import Mixture
 from tsnl.models import LinearGaussian
 from tsnl.posterior import Posterior
 

@@ -10,10 +10,10 @@ import pytest
 
 import tsnl
 from tsnl import MCMC, TSNL, Training
-from tsnl.density import Mixture
+from tsnl.kernel import Mixture
 from tsnl.models import LinearGaussian
-from tsnl.plots import stream_figure
 from tsnl.posterior import Stream
+from tsnl.show.plots import stream_figure
 
 MODEL = LinearGaussian()
 PRIOR = tsnl.Prior(Q=dist.LogNormal(-1.0, 1.0))

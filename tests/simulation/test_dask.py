@@ -13,7 +13,7 @@ import pytest
 
 import tsnl
 from tsnl import MCMC, TSNL, BlackBox, Training
-from tsnl.density import Mixture
+from tsnl.kernel import Mixture
 from tsnl.simulation import simulate
 
 distributed = pytest.importorskip("distributed")

@@ -1,6 +1,5 @@
 """The commands: arguments in, a few lines of text and files out."""
 
-from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
@@ -235,16 +234,3 @@ def demo(
     from tsnl.cli.fitting import demo_run
 
     demo_run(out, seed)
-
-
-@app.command()
-def reproduce(
-    name: given.Experiment = "all",
-    trials: given.Trials = None,
-    quick: given.Quick = False,
-    out: given.TablesOut = Path("out/experiments"),
-) -> None:
-    """Run the paper's experiments anew."""
-    experiments: Any = import_module("tsnl.experiments")  # slow to import
-    for path in experiments.reproduce(name, trials=trials, quick=quick, out=out):
-        typer.echo(f"Table: {path}")

@@ -9,7 +9,7 @@ from tsnl.inference import infer
 from tsnl.methods import MCMCABC, METHODS, PMMH, SMCABC, SNL, TSNL, ExactMCMC, RejectionABC
 from tsnl.models.base import Filterable, StateSpaceModel
 from tsnl.models.linear_gaussian import LinearGaussian
-from tsnl.prior import Prior
+from tsnl.problem.prior import Prior
 
 NUM_SIMULATIONS = 100  # where no cost is given
 ROUNDS = 5

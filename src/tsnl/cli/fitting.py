@@ -3,9 +3,11 @@
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+import numpyro.distributions as dist
 import typer
 
 from tsnl.cli.data import read_csv, read_inputs
@@ -20,6 +22,9 @@ from tsnl.cli.runs import (
     run_into,
 )
 from tsnl.cli.text import sentence, summary_text
+from tsnl.methods import TSNL, ExactMCMC
+from tsnl.models import LinearGaussian
+from tsnl.problem import Prior, Problem
 from tsnl.result import Result
 
 
@@ -63,32 +68,29 @@ def finish(out: Path, result: Result, seconds: float, title: str, replicates: in
 
 def demo_run(out: Path, seed: int) -> None:
     """See `tsnl demo`."""
-    from tsnl.experiments import LINEAR
-    from tsnl.methods import TSNL
-
-    problem = LINEAR.observe(seed=1)
-    method: Any = TSNL()
+    title = "Demo: the noise of a linear model"
+    model, prior = LinearGaussian(), Prior(Q=dist.LogNormal(np.log(0.3), 1.0))
+    question = Question(model, prior, model.simulate(seed=1, length=100))
+    method = TSNL()
     begin = time.perf_counter()
-    question = Question(problem.model, problem.prior, problem.series)
     result = run_into(out, question, method, seed)
     seconds = time.perf_counter() - begin
-    keep_settings(out, Settings(seed=seed, title="Demo: the noise of a linear model"), method)
-    mean, sd = exact_moments(problem)
+    keep_settings(out, Settings(seed=seed, title=title), method)
+    mean, sd = exact_moments(result.problem)
     draws = result.draws["Q"]
     typer.echo("A linear series of 100 rows, its noise variance Q unknown (the truth is 0.1).\n")
     typer.echo(f"{'':24}{'mean':>8}{'sd':>8}")
     typer.echo(f"{'exact, Kalman filter':24}{mean:8.4f}{sd:8.4f}")
     typer.echo(f"{'T-SNL, simulator only':24}{draws.mean():8.4f}{draws.std():8.4f}\n")
-    finish(out, result, seconds, "Demo: the noise of a linear model", 199, True)
+    finish(out, result, seconds, title, 199, True)
 
 
-def exact_moments(problem: Any) -> tuple[float, float]:
-    """Mean and sd of Q in the exact posterior of the linear problem."""
-    from tsnl.experiments.problems import linear_reference
-
+def exact_moments(problem: Problem) -> tuple[float, float]:
+    """Mean and sd of Q in the exact posterior of the demo's problem, by quadrature over z = log Q."""
     z = np.linspace(np.log(0.005), np.log(2.0), 500)
-    q, log_p = np.exp(z), linear_reference(problem, z)
+    with jax.enable_x64(True):
+        log_p = np.asarray(jax.vmap(ExactMCMC().posterior(problem))(jnp.asarray(z)[:, None]))
     weights = np.exp(log_p - log_p.max())
     weights /= weights.sum()
-    mean = float(weights @ q)
-    return mean, float(np.sqrt(weights @ (q - mean) ** 2))
+    mean = float(weights @ np.exp(z))
+    return mean, float(np.sqrt(weights @ (np.exp(z) - mean) ** 2))

@@ -3,7 +3,7 @@
 import csv
 from pathlib import Path
 
-from tsnl.forecast import Forecast
+from tsnl.predict.forecast import Forecast
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tsnl.prior import Prior
+from tsnl.problem.prior import Prior
 from tsnl.simulation import BlackBox, HostSimulator, Processes, as_simulator, load_file
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tsnl.codec import OPTIONS
 from tsnl.methods import METHODS
+from tsnl.store.codec import OPTIONS
 
 NAMES = {kind.__name__.lower(): kind for kind in METHODS}
 

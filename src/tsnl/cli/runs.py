@@ -15,15 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import typer
 
+from tsnl.checks.verdict import Report
 from tsnl.cli.model_file import read_model, without_model
 from tsnl.cli.options import Settings, to_toml
-from tsnl.compilation import cache_compilations
-from tsnl.diagnostics.verdict import Report
 from tsnl.inference import infer
 from tsnl.posterior import Stream
-from tsnl.prior import Prior
-from tsnl.report import write
+from tsnl.problem.prior import Prior
 from tsnl.result import Result, load
+from tsnl.runtime.compilation import cache_compilations
+from tsnl.show.report import write
 
 
 class Question(NamedTuple):

@@ -1,7 +1,7 @@
 """Results as text in columns."""
 
-from tsnl.report.facts import summary_table
 from tsnl.result import Result
+from tsnl.show.report.facts import summary_table
 
 SHOWN = 7  # columns up to R-hat; Monte-Carlo errors are in the report
 

@@ -7,7 +7,7 @@ from jaxtyping import Array, Float, Key
 
 from tsnl.likelihood.particle import bootstrap, require_filterable, whole_rows
 from tsnl.models.base import StateSpaceModel
-from tsnl.prior import Prior
+from tsnl.problem.prior import Prior
 
 
 class Estimate(eqx.Module):

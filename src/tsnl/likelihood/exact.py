@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from tsnl.likelihood.kalman import filter_moments
 from tsnl.models.linear_gaussian import LinearGaussian
-from tsnl.prior import Prior
+from tsnl.problem.prior import Prior
 
 
 class ExactLikelihood(eqx.Module):

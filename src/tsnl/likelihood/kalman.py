@@ -16,7 +16,7 @@ from jaxtyping import Array, Float
 from tsnl.models.arrays import matrix, vector
 from tsnl.models.base import Theta
 from tsnl.models.linear_gaussian import LinearGaussian
-from tsnl.series import as_series
+from tsnl.problem.series import as_series
 
 
 class Moments(NamedTuple):

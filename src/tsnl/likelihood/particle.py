@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-from tsnl.likelihood.resampling import effective_size, systematic
 from tsnl.models.base import Filterable, State, StateSpaceModel, Theta, observation_shape
-from tsnl.series import as_series
+from tsnl.problem.series import as_series
+from tsnl.sampling.resampling import effective_size, systematic
 
 
 class History(NamedTuple):

@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from tsnl.density.kernel import Kernel
-from tsnl.density.scaling import Scaling
+from tsnl.kernel.fitted import Kernel
+from tsnl.kernel.memory import Past, Windows
+from tsnl.kernel.scaling import Scaling
 from tsnl.likelihood.completion import Completion
-from tsnl.windows import Past, Windows
 
 BLOCK = 1024  # windows evaluated at once: bounds the memory of long series
 

@@ -1,12 +1,12 @@
 """Methods of inference: each a frozen dataclass of options with a `run`."""
 
+from tsnl.methods.abc.mcmc_abc import MCMCABC
+from tsnl.methods.abc.rejection_abc import RejectionABC
+from tsnl.methods.abc.smc_abc import SMCABC
 from tsnl.methods.exact import ExactMCMC
-from tsnl.methods.mcmc_abc import MCMCABC
-from tsnl.methods.pmmh import PMMH
-from tsnl.methods.rejection_abc import RejectionABC
-from tsnl.methods.smc_abc import SMCABC
-from tsnl.methods.snl import SNL
-from tsnl.methods.tsnl import TSNL
+from tsnl.methods.particle.pmmh import PMMH
+from tsnl.methods.sequential.snl import SNL
+from tsnl.methods.sequential.tsnl import TSNL
 
 METHODS = (TSNL, SNL, SMCABC, RejectionABC, MCMCABC, PMMH, ExactMCMC)
 

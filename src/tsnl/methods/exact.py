@@ -9,11 +9,11 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from tsnl.likelihood.exact import ExactLikelihood
-from tsnl.methods.outcome import Outcome
+from tsnl.methods.api import Outcome
 from tsnl.models.linear_gaussian import LinearGaussian
 from tsnl.posterior import Posterior, sample_posterior
 from tsnl.problem import Problem
-from tsnl.progress import Progress
+from tsnl.runtime.progress import Progress
 from tsnl.sampling import MCMC
 
 

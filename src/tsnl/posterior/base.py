@@ -9,13 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from tsnl.density.kernel import Kernel
+from tsnl.kernel.fitted import Kernel
+from tsnl.kernel.memory import Windows
 from tsnl.likelihood.surrogate import SurrogateLikelihood
-from tsnl.prior import Prior
+from tsnl.problem.draws import constrained
+from tsnl.problem.prior import Prior
+from tsnl.problem.series import as_inputs, as_panel
+from tsnl.problem.sites import Theta
 from tsnl.sampling.mcmc import MCMC, Draws, sample
-from tsnl.series import as_inputs, as_panel
-from tsnl.sites import Theta
-from tsnl.windows import Windows
 
 if TYPE_CHECKING:
     from tsnl.posterior.stream import Stream
@@ -184,9 +185,3 @@ def sample_posterior(
         spread = 0.05 * np.atleast_2d(np.cov(cloud.T)) if spread is None else spread
     dtype = jnp.asarray(0.0).dtype
     return sample(key_sample, posterior, np.asarray(points, dtype), np.asarray(spread, dtype), options)
-
-
-def constrained(prior: Prior, z: Float[np.ndarray, "chain draw size"]) -> dict[str, np.ndarray]:
-    """Draws of z as draws of theta."""
-    theta = prior.constrain_all(z.reshape(-1, z.shape[-1]))
-    return {name: value.reshape(*z.shape[:2], *value.shape[1:]) for name, value in theta.items()}

@@ -6,8 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from tsnl.density.kernel import Kernel
-from tsnl.windows import Recent
+from tsnl.kernel.fitted import Kernel
+from tsnl.kernel.memory import Recent
 
 
 @eqx.filter_jit

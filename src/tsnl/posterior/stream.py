@@ -18,14 +18,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from tsnl.density.kernel import Kernel
-from tsnl.posterior.base import Posterior, check_inputs, check_rows, constrained, sample_posterior
+from tsnl.kernel.fitted import Kernel
+from tsnl.kernel.memory import Recent
+from tsnl.posterior.base import Posterior, check_inputs, check_rows, sample_posterior
 from tsnl.posterior.step import recent_of, step
+from tsnl.problem.draws import constrained
+from tsnl.problem.series import as_series
 from tsnl.sampling.mcmc import MCMC
 from tsnl.sampling.smc import Cloud, rejuvenate
 from tsnl.sampling.spread import spread
-from tsnl.series import as_series
-from tsnl.windows import Recent
 
 REFRESH = 0.5  # effective share of the particles below which they are moved
 CAPACITY = 256  # rows that a likelihood is compiled for grow by as many

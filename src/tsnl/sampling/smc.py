@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from tsnl.likelihood.resampling import systematic
+from tsnl.sampling.resampling import systematic
 
 BATCH = 64  # particles evaluated at once
 MOVES = 4  # Metropolis steps between two looks at how many particles moved

@@ -1,0 +1,133 @@
+r"""One step ahead along the observed series: what the posterior predictive kernel says of each row.
+
+\(q(y_t \mid y_{<t}) = \int q(y_t \mid y_{<t}, \theta) \, p(\theta \mid y_{1:T}) \, d\theta\). The
+posterior has seen the whole series, so the values are a little too good: a test of them is cautious.
+"""
+
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from tsnl.kernel.memory import Context
+from tsnl.likelihood.surrogate import SurrogateLikelihood
+
+NUM_THINNED = 100  # posterior draws in the average
+NUM_SIMULATED = 999  # draws of each row, where the family has no distribution function
+
+
+@dataclass(frozen=True)
+class OneStep:
+    """What the predictive kernel says of each observed row.
+
+    Attributes:
+        time: t of each row that counts, from 1.
+        pit: the probability below each entry, given the entries before it in its row where the family
+            has conditionals, else by itself; uniform and independent where all is right.
+        tail: twice the smaller of the probabilities below and above.
+        log_score: log-density of each row, in the user's units.
+    """
+
+    time: np.ndarray
+    pit: Float[np.ndarray, "rows d_y"]
+    tail: Float[np.ndarray, "rows d_y"]
+    log_score: Float[np.ndarray, " rows"]
+
+
+def one_step(
+    key: Key[Array, ""],
+    likelihood: SurrogateLikelihood,
+    series: Float[np.ndarray, "T d_y"],
+    z: Float[np.ndarray, "n size"],
+    dequantise: bool,
+) -> OneStep:
+    """PIT values, tails and log-scores.
+
+    Args:
+        key: a JAX random key.
+        likelihood: the kernel on the observed series.
+        series: the same series, in the user's units.
+        z: unconstrained posterior draws of equal weight.
+        dequantise: whether y is integer-valued: then a PIT value is drawn evenly from its step.
+    """
+    key_noise, key_draw, key_tie = jax.random.split(key, 3)
+    rows = jnp.asarray(series, dtype=likelihood.log_jacobian.dtype)
+    if dequantise:
+        rows += jax.random.uniform(key_noise, rows.shape, minval=-0.5, maxval=0.5)
+    targets = likelihood.kernel.scaling.standardise(rows)
+    points = jnp.asarray(z)
+    if hasattr(likelihood.kernel.members, "conditionals"):
+        below, above = _exact(likelihood, targets, points)
+    else:
+        draws = _draw(key_draw, likelihood, points, NUM_SIMULATED)
+        under = (draws < targets).sum(axis=0)
+        tie = jax.random.uniform(key_tie, targets.shape)  # the place between two draws
+        below = (under + tie) / (NUM_SIMULATED + 1)
+        above = (NUM_SIMULATED - under + 1 - tie) / (NUM_SIMULATED + 1)
+    there = np.asarray(likelihood.targets)
+    below, above = (np.asarray(x, dtype=float)[there] for x in (below, above))
+    return OneStep(
+        time=np.flatnonzero(there) + 1,
+        pit=np.where(below < 0.5, below, 1 - above).clip(0.0, 1.0),
+        tail=(2 * np.minimum(below, above)).clip(0.0, 1.0),
+        log_score=np.asarray(_log_scores(likelihood, points), dtype=float)[there],
+    )
+
+
+def predictive_draws(
+    key: Key[Array, ""], likelihood: SurrogateLikelihood, z: Float[np.ndarray, "n size"], count: int
+) -> Float[np.ndarray, "count T d_y"]:
+    """Draws of each row given the observed rows before it, in the user's units."""
+    draws = _draw(key, likelihood, jnp.asarray(z), count)
+    return np.asarray(likelihood.kernel.scaling.restore(draws))
+
+
+def _contexts(likelihood: SurrogateLikelihood) -> Context:
+    times = jnp.arange(likelihood.targets.shape[0])
+    return likelihood.windows.take(jnp.zeros_like(times), times)[1]
+
+
+@eqx.filter_jit
+def _exact(
+    likelihood: SurrogateLikelihood, targets: Float[Array, "T d_y"], z: Float[Array, "n size"]
+) -> tuple[Float[Array, "T d_y"], Float[Array, "T d_y"]]:
+    """Probabilities below and above, averaged over draws and members.
+
+    Each has the weight of how well it foresaw the entries before in the same row.
+    """
+    kernel, context = likelihood.kernel, _contexts(likelihood)
+    arrays, static = eqx.partition(kernel.members, eqx.is_array)
+
+    def one(point: Array) -> tuple[Array, Array, Array]:
+        theta = kernel.scaling.standardise_z(point)
+        thetas = jnp.broadcast_to(theta, (len(targets), theta.shape[0]))
+        return jax.vmap(lambda m: eqx.combine(m, static).conditionals(targets, context, thetas))(arrays)
+
+    log_q, below, above = jax.lax.map(one, z, batch_size=8)  # (n, M, T, d_y)
+    before = jnp.cumsum(log_q, axis=-1) - log_q
+    share = jax.nn.softmax(before, axis=(0, 1))
+    return (share * below).sum(axis=(0, 1)), (share * above).sum(axis=(0, 1))
+
+
+@eqx.filter_jit
+def _draw(
+    key: Key[Array, ""], likelihood: SurrogateLikelihood, z: Float[Array, "n size"], count: int
+) -> Float[Array, "count T d_y"]:
+    kernel, context = likelihood.kernel, _contexts(likelihood)
+    length = likelihood.targets.shape[0]
+
+    def one(i: Array) -> Float[Array, "T d_y"]:
+        theta = kernel.scaling.standardise_z(z[i % len(z)])
+        keys = jax.random.split(jax.random.fold_in(key, i), length)
+        return jax.vmap(lambda k, c: kernel.sample(k, c, theta))(keys, context)
+
+    return jax.lax.map(one, jnp.arange(count), batch_size=16)
+
+
+@eqx.filter_jit
+def _log_scores(likelihood: SurrogateLikelihood, z: Float[Array, "n size"]) -> Float[Array, " T"]:
+    log_q = jax.lax.map(likelihood.factors, z, batch_size=8)
+    return jax.nn.logsumexp(log_q, axis=0) - jnp.log(len(z))

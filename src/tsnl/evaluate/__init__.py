@@ -1,0 +1,1 @@
+"""How good are draws, forecasts and whole methods?"""

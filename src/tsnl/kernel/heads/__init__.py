@@ -1,0 +1,1 @@
+"""Families of conditional densities of one observation."""

@@ -1,0 +1,230 @@
+r"""A regression with a mixture of Gaussians for its noise, autoregressive over the components of y.
+
+Component j of y, given the context c, the parameters \(\theta\) and the components before it:
+
+1. A linear regression whose weights depend on theta, for the mean and for the log-scale,
+   \(m = w(\theta)^T c + w_0(\theta)\), \(\log s = v(\theta)^T c + v_0(\theta)\),
+   gives the residual \(e_j = (y_j - m) / s\). With w smooth in theta this is the form of the Kalman
+   filter's one-step prediction.
+2. The residuals before it are taken out: first linearly, \(e_j \sqrt{1 + |a|^2} - a^T e_{<j}\) with
+   \(a = \sinh r(\theta)\), which is the conditional of correlated normals; then by bent functions of
+   them, in mean and log-scale, for heavier tails.
+3. What is left has a mixture of K Gaussians, whose weights, means and scales a small network moves away
+   from a common shape, starting at zero.
+
+The weights have a prior that fades with the lag and pulls groups of them to zero unless the data ask
+for them (see `weight_prior`), so that a few hundred windows are enough to start with and many are still
+used. The weights of step 1 start at their ridge regression.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from math import comb
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Bool, Float, Key
+
+from tsnl.kernel.heads.base import Density
+from tsnl.kernel.heads.regression import Part, decouple, features, level, regression, soft
+from tsnl.kernel.heads.ridge import ridge_start
+from tsnl.kernel.heads.weight_prior import minus_log_prior
+from tsnl.kernel.memory import Context, Past, Windows
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Options of the family.
+
+    Attributes:
+        num_components: Gaussians in the mixture.
+        width, depth: of the network that shapes the mixture; width 0 leaves it out.
+        fading: prior sd of a lag's weight over that of the lag before it.
+    """
+
+    num_components: int = 4
+    width: int = 32
+    depth: int = 2
+    fading: float = 0.8
+
+    def __post_init__(self) -> None:
+        if self.num_components < 1 or self.depth < 1 or self.width < 0:
+            raise ValueError(f"{self}: components and depth must be at least 1, width at least 0.")
+        if not 0 < self.fading <= 1:
+            raise ValueError(f"fading is {self.fading}, expected a number in (0, 1].")
+
+    def make(self, key: Key[Array, ""], d_y: int, past: Past, size: int) -> "MixtureDensity":
+        """A fresh density."""
+        keys = jax.random.split(key, d_y)
+        parts = (_fresh(k, self, past, d_y, size, j) for j, k in enumerate(keys))
+        return MixtureDensity(tuple(parts), self, past)
+
+    @eqx.filter_jit
+    def start(
+        self,
+        key: Key[Array, ""],
+        num_members: int,
+        windows: Windows,
+        theta: Float[Array, "N size"],
+        use: Bool[Array | np.ndarray, "M N T"],
+        past: Past,
+    ) -> "MixtureDensity":
+        """An ensemble that starts at the ridge regression of each member's windows."""
+        d_y, size = windows.y.shape[2], theta.shape[1]
+        keys = jax.random.split(key, num_members)
+        members = eqx.filter_vmap(lambda k: self.make(k, d_y, past, size))(keys)
+        starts = ridge_start(windows, theta, jnp.asarray(use).any(axis=0), self.fading)
+        for j, (mean, offset) in enumerate(starts):
+            members = eqx.tree_at(
+                _regression_of(j),
+                members,
+                [jnp.broadcast_to(w, (num_members, *w.shape)) for w in (mean, offset)],
+            )
+        return members
+
+
+class MixtureDensity(Density):
+    """The density; see the module."""
+
+    parts: tuple[Part, ...]
+    options: Mixture = eqx.field(static=True)
+    past: Past = eqx.field(static=True)
+
+    def log_prob(
+        self,
+        y: Float[Array, "*b d_y"],
+        context: Context,
+        theta: Float[Array, "*#b size"],
+    ) -> Float[Array, "*b"]:
+        """Sum over the components of their conditional log-densities; leading axes stay.
+
+        A theta without them is for all windows: what depends on it alone is then computed once.
+        """
+        total = lax.full_like(y[..., 0], 0.0)
+        for log_weights, white, log_scales, log_jacobian in self._whiten(y, context, theta):
+            terms = log_weights - 0.5 * white * white - log_scales
+            found = _log_sum(terms) - _log_sum(log_weights) - 0.5 * np.log(2 * np.pi)
+            total = total + found + log_jacobian
+        return total
+
+    log_probs = log_prob
+
+    def conditionals(
+        self, y: Float[Array, "*b d_y"], context: Context, theta: Float[Array, "*#b size"]
+    ) -> tuple[Float[Array, "*b d_y"], Float[Array, "*b d_y"], Float[Array, "*b d_y"]]:
+        """Of each component given those before it: log-density, probability below it and above it."""
+        found = []
+        for log_weights, white, log_scales, log_jacobian in self._whiten(y, context, theta):
+            share = jax.nn.softmax(log_weights)
+            below, above = (jnp.sum(share * jax.scipy.stats.norm.cdf(x), -1) for x in (white, -white))
+            terms = log_weights - 0.5 * white * white - log_scales
+            log_q = _log_sum(terms) - _log_sum(log_weights) - 0.5 * np.log(2 * np.pi) + log_jacobian
+            found.append((log_q, below, above))
+        log_q, below, above = (jnp.stack(x, axis=-1) for x in zip(*found, strict=True))
+        return log_q, below, above
+
+    def _whiten(
+        self, y: Float[Array, "*b d_y"], context: Context, theta: Float[Array, "*#b size"]
+    ) -> Iterator[tuple[Array, Array, Array, Array]]:
+        """Of each component: log-weights, whitened y and log-scales (K each), and the log-Jacobian."""
+        before = y[..., :0]
+        for j, part in enumerate(self.parts):
+            fit = regression(part, features(context), theta)
+            residual = (y[..., j] - fit.mean) * lax.exp(-fit.log_scale)
+            log_stretch, moved, log_scale = decouple(fit, before)
+            left = (residual * lax.exp(log_stretch) - moved) * lax.exp(-log_scale)
+            log_weights, means, log_scales = self._mixture(part, context, theta, before)
+            white = (left[..., None] - means) * lax.exp(-log_scales)
+            yield log_weights, white, log_scales, log_stretch - log_scale - fit.log_scale
+            before = _append(before, level(residual, 4.0))
+
+    def sample(
+        self, key: Key[Array, ""], context: Context, theta: Float[Array, " size"]
+    ) -> Float[Array, " d_y"]:
+        """The steps of `log_prob` the other way round, one component after the other."""
+        y: list[Array] = []
+        before = theta[:0]
+        for part, key_j in zip(self.parts, jax.random.split(key, len(self.parts)), strict=True):
+            key_pick, key_noise = jax.random.split(key_j)
+            fit = regression(part, features(context), theta)
+            log_stretch, moved, log_scale = decouple(fit, before)
+            log_weights, means, log_scales = self._mixture(part, context, theta, before)
+            k = jax.random.categorical(key_pick, log_weights)
+            left = means[k] + jnp.exp(log_scales[k]) * jax.random.normal(key_noise)
+            residual = (left * jnp.exp(log_scale) + moved) * jnp.exp(-log_stretch)
+            y.append(fit.mean + jnp.exp(fit.log_scale) * residual)
+            before = _append(before, level(residual, 4.0))
+        return jnp.stack(y)
+
+    def _mixture(
+        self, part: Part, context: Context, theta: Array, before: Array
+    ) -> tuple[Array, Array, Array]:
+        """Log-weights up to a constant, means and log-scales of the mixture (K each)."""
+        k = self.options.num_components
+        shape = part.shape
+        if part.layers:
+            (first, bias), *rest = part.layers
+            near = soft(features(context), 4.0)
+            cuts = near.shape[-1], near.shape[-1] + before.shape[-1]
+            # in three parts: of a theta that is for all windows, and of windows that stay while it moves
+            hidden = near @ first[: cuts[0]] + soft(theta, 4.0) @ first[cuts[1] :] + bias
+            if before.shape[-1]:
+                hidden = hidden + before @ first[cuts[0] : cuts[1]]
+            hidden = hidden * lax.logistic(hidden)
+            for weight, bias in rest:
+                hidden = hidden @ weight + bias
+                hidden = hidden * lax.logistic(hidden)
+            shape = shape + hidden @ part.out
+        log_weights, means, log_scales = (shape[..., i * k : (i + 1) * k] for i in range(3))
+        return log_weights, soft(means, 6.0), soft(log_scales, 3.0)
+
+    def penalty(self) -> Float[Array, ""]:
+        """Minus the log-prior of all weights."""
+        fading = self.options.fading
+        return sum((minus_log_prior(p, self.past, fading) for p in self.parts), jnp.zeros(()))
+
+
+def _log_sum(x: Float[Array, "*b K"]) -> Float[Array, "*b"]:
+    """Log of the sum of exponentials over the last axis, safe from overflow."""
+    axis = x.ndim - 1
+    top = lax.stop_gradient(lax.reduce(x, np.array(-np.inf, x.dtype), lax.max, (axis,)))
+    total = lax.reduce(lax.exp(x - top[..., None]), np.zeros((), x.dtype), lax.add, (axis,))
+    return top + lax.log(total)
+
+
+def _append(before: Float[Array, "*b j"], new: Float[Array, "*b"]) -> Float[Array, "*b more"]:
+    return lax.concatenate([before, new[..., None]], before.ndim - 1)
+
+
+def _regression_of(j: int) -> Callable[[Any], tuple[Array, Array]]:
+    """Where the weights that ridge regression starts are, in component j."""
+    return lambda density: (density.parts[j].mean, density.parts[j].offset)
+
+
+def _fresh(key: Key[Array, ""], options: Mixture, past: Past, d_y: int, size: int, j: int) -> Part:
+    """Weights at their start: regressions at zero, the network random with a small last layer."""
+    keys = jax.random.split(key, options.depth + 1)
+    num_features = past.num_features(d_y)
+    p1, p2 = 1 + size, 1 + size + comb(size + 1, 2)
+    k = options.num_components
+    sizes = [num_features + j + size, *[options.width] * options.depth]
+    pairs = pairwise(sizes) if options.width else ()
+    layers = [
+        (jax.random.normal(keys[i], (a, b)) / np.sqrt(a), jnp.zeros(b)) for i, (a, b) in enumerate(pairs)
+    ]
+    widths = jnp.where(jnp.arange(k) % 2, 0.2, -0.2)
+    return Part(
+        mean=jnp.zeros((p1, num_features)),
+        scale=jnp.zeros((p1, num_features)),
+        offset=jnp.zeros((p2, 2)),
+        couple=jnp.zeros((p2, j)),
+        curve=jnp.zeros((p2, 2 * j, 2)),
+        shape=jnp.concatenate([jnp.zeros(k), jnp.linspace(-0.2, 0.2, k), widths]),
+        layers=layers,
+        out=0.02 * jax.random.normal(keys[-1], (options.width, 3 * k)),
+    )

@@ -1,0 +1,65 @@
+"""Where the regressions of a mixture density start: ridge regression with a theta-dependent variance."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.scipy.linalg import cho_solve
+from jaxtyping import Array, Bool, Float
+
+from tsnl.kernel.heads.regression import bases, features
+from tsnl.kernel.heads.weight_prior import feature_sd, slope_sd
+from tsnl.kernel.memory import Windows, pick_evenly
+
+ROWS = 16_384  # windows that the start is computed from, at most
+PSEUDO = 2.0  # rows of pooled variance behind each series' own
+
+
+def ridge_start(
+    windows: Windows, theta: Float[Array, "N size"], use: Bool[Array, "N T"], fading: float
+) -> list[tuple[Float[Array, "P1 F"], Float[Array, "P2 2"]]]:
+    """For each component of y, the weights of the mean and the offsets of mean and log-scale.
+
+    Two sweeps of generalised ridge regression on (1, theta) x features: the residual variance of each
+    series gives the variance as a function of theta, and that weighs the rows of the next sweep.
+    """
+    num_series, length = use.shape
+    rows = min(ROWS, num_series * length)
+    counts = jnp.cumsum(use.ravel(), dtype=jnp.int32)
+    index = pick_evenly(counts, rows)
+    series, time = index // length, index % length
+    y, context = windows.take(series, time)
+    c = jax.vmap(features)(context)
+    linear, quadratic = jax.vmap(bases)(theta)
+    design = jnp.concatenate(
+        [(linear[series][:, :, None] * c[:, None, :]).reshape(rows, -1), quadratic[series]], axis=1
+    )
+    mean_sd, _ = feature_sd(windows.past, c.shape[1], fading)
+    linear_sd, quadratic_sd = slope_sd(theta.shape[1])
+    precision = jnp.concatenate([(1 / (linear_sd * mean_sd) ** 2).ravel(), 1 / quadratic_sd[:, 0] ** 2])
+    weight = jax.ops.segment_sum(jnp.ones(rows), series, num_series)
+    share = counts[-1] / rows  # each row stands for that many
+
+    def component(target: Array) -> tuple[Array, Array]:
+        def sweep(_: Any, before: tuple[Array, Array]) -> tuple[Array, Array]:
+            log_sd = before[1]
+            inverse = share * jnp.exp(-2 * jnp.clip(quadratic @ log_sd, -6, 3))[series][:, None]
+            gram = (design * inverse).T @ design + jnp.diag(precision)
+            solution = _solve(gram, (design * inverse).T @ target)
+            square = jax.ops.segment_sum((target - design @ solution) ** 2, series, num_series)
+            pooled = jnp.sum(square) / rows
+            logs = 0.5 * jnp.log((square + PSEUDO * pooled) / (weight + PSEUDO) + 1e-8)
+            ridge = jnp.diag(1 / quadratic_sd[:, 0] ** 2)
+            weighted = quadratic * weight[:, None] * share
+            return solution, _solve(weighted.T @ quadratic + ridge, weighted.T @ logs)
+
+        begin = jnp.zeros(design.shape[1]), jnp.zeros(quadratic.shape[1]).at[0].set(-0.35)
+        solution, log_sd = jax.lax.fori_loop(0, 2, sweep, begin)
+        mean = solution[: linear.shape[1] * c.shape[1]].reshape(linear.shape[1], c.shape[1])
+        return mean, jnp.stack([solution[mean.size :], log_sd], axis=1)
+
+    return [component(y[:, j]) for j in range(y.shape[1])]
+
+
+def _solve(gram: Float[Array, "p p"], right: Float[Array, " p"]) -> Float[Array, " p"]:
+    return cho_solve((jnp.linalg.cholesky(gram), True), right)

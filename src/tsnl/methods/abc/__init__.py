@@ -1,0 +1,1 @@
+"""Approximate Bayesian computation: rejection, Markov chains, sequential Monte Carlo."""

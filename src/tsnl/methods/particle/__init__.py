@@ -1,0 +1,1 @@
+"""Particle Markov chain Monte Carlo."""

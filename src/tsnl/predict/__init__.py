@@ -1,0 +1,1 @@
+"""States behind a series, and what comes after it."""

@@ -1,0 +1,166 @@
+r"""What comes after the end of an observed series, with the uncertainty of the parameters in it.
+
+.. math::
+    p(y_{T+1:T+h} \mid y_{1:T}) = \int p(y_{T+1:T+h} \mid y_{1:T}, \theta) \, p(\theta \mid y_{1:T})
+    \, d\theta,
+
+one future for each draw of theta: by the learned kernel, or by the model's laws from a filtered state.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from tsnl.evaluate.metrics.forecasts import crps, energy_score, inside
+from tsnl.methods.api import Method
+from tsnl.posterior import Posterior
+from tsnl.predict.futures import kernel_futures, simulator_futures
+from tsnl.predict.states import LEVELS
+from tsnl.problem import Problem
+from tsnl.problem.series import as_inputs, as_series
+
+Source = Literal["kernel", "simulator"]
+
+
+class Scores(NamedTuple):
+    """How good a forecast was; NaN where nothing was observed.
+
+    Attributes:
+        crps: continuous ranked probability score of each step and column, in the units of y; less is
+            better.
+        energy: energy score of each step, all columns together.
+        coverage: level to the share of held-out values inside the central band of that level.
+    """
+
+    crps: Float[np.ndarray, "steps d_y"]
+    energy: Float[np.ndarray, " steps"]
+    coverage: dict[float, float]
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Draws of the rows that follow a series.
+
+    Attributes:
+        draws: one future for each draw of theta.
+        series: the observed rows before them.
+        source: "kernel" or "simulator".
+    """
+
+    draws: Float[np.ndarray, "draw horizon d_y"]
+    series: Float[np.ndarray, "T d_y"]
+    source: Source
+
+    def mean(self) -> Float[np.ndarray, "horizon d_y"]:
+        """The mean of each row to come."""
+        return self.draws.mean(axis=0)
+
+    def quantiles(self, levels: Sequence[float] = LEVELS) -> Float[np.ndarray, "level horizon d_y"]:
+        """Quantiles of each row to come."""
+        return np.quantile(self.draws, levels, axis=0)
+
+    def score(self, held_out: Any, levels: Sequence[float] = (0.5, 0.9)) -> Scores:
+        """Compare with what came.
+
+        Args:
+            held_out: the rows after the series, (steps,) or (steps, d_y), at most the horizon; NaN
+                where missing.
+            levels: of the central bands.
+        """
+        rows = self._held_out(held_out)
+        draws = self.draws[:, : len(rows)]
+        seen = ~np.isnan(rows)
+        coverage = {level: float(inside(draws, rows, level)[seen].mean()) for level in levels}
+        return Scores(crps(draws, rows), energy_score(draws, rows), coverage)
+
+    def plot(self, held_out: Any = None, path: str | Path | None = None, *, dark: bool = False) -> Any:
+        """The end of the series and bands of what follows; a matplotlib figure.
+
+        Args:
+            held_out: what came, drawn beside them.
+            path: where to write the picture.
+            dark: on dark paper.
+        """
+        from tsnl.show.plots import forecast_figure
+
+        rows = None if held_out is None else self._held_out(held_out)
+        figure = forecast_figure(self, rows, dark=dark)
+        if path is not None:
+            figure.savefig(path, dpi=150)
+        return figure
+
+    def save(self, path: str | Path) -> None:
+        """Write one npz file."""
+        arrays: Any = {"draws": self.draws, "series": self.series, "source": np.array(self.source)}
+        with Path(path).open("wb") as file:
+            np.savez_compressed(file, **arrays)
+
+    @staticmethod
+    def load(path: str | Path) -> "Forecast":
+        """Read what `save` wrote."""
+        with np.load(path, allow_pickle=False) as stored:
+            source: Any = str(stored["source"])
+            return Forecast(stored["draws"], stored["series"], source)
+
+    def _held_out(self, values: Any) -> Float[np.ndarray, "steps d_y"]:
+        rows = as_series(values, num_columns=self.draws.shape[2])
+        if len(rows) > self.draws.shape[1]:
+            raise ValueError(
+                f"held_out has {len(rows)} rows, the forecast {self.draws.shape[1]}: give at most so "
+                f"many, from the first row after the series on."
+            )
+        return rows
+
+
+def draw_forecast(
+    key: Key[Array, ""],
+    problem: Problem,
+    method: Method,
+    posterior: Posterior | None,
+    theta: dict[str, np.ndarray],
+    horizon: int,
+    inputs: Any,
+    source: Source,
+    num_particles: int,
+) -> Forecast:
+    """One future for each draw of theta; see `Result.forecast`."""
+    if horizon < 1:
+        raise ValueError(f"horizon is {horizon}, expected at least 1 row.")
+    known = future_inputs(problem, horizon, inputs)
+    if source not in ("kernel", "simulator"):
+        raise ValueError(f"source is {source!r}, expected 'kernel' or 'simulator'.")
+    if source == "simulator":
+        draws = simulator_futures(key, problem, theta, known, num_particles)
+        return Forecast(draws, problem.series, source)
+    kernel = None if posterior is None else posterior.kernel
+    options: Any = method
+    if kernel is None or options.plan(problem).whole:
+        raise TypeError(
+            f"{type(method).__name__} learns no kernel of one row after the other: use "
+            f"source='simulator', or infer by TSNL."
+        )
+    integer = options.plan(problem).dequantise
+    draws = kernel_futures(key, problem, kernel, theta, known, integer)
+    return Forecast(draws, problem.series, source)
+
+
+def future_inputs(problem: Problem, horizon: int, inputs: Any) -> Float[np.ndarray, "horizon d_u"]:
+    """The known inputs of the rows to come; no columns where the problem has none.
+
+    Raises:
+        ValueError: they are missing, not asked for, or of the wrong shape.
+    """
+    if problem.inputs is None and inputs is None:
+        return np.zeros((horizon, 0))
+    if inputs is None:
+        raise ValueError(f"The series has known inputs: give inputs= of the {horizon} rows to come.")
+    if problem.inputs is None:
+        raise ValueError("inputs were given, and the series has none.")
+    (rows,) = as_inputs(inputs, [horizon])
+    if rows.shape[1] != problem.d_u:
+        raise ValueError(f"inputs has {rows.shape[1]} column(s), the problem {problem.d_u}.")
+    return rows

@@ -1,0 +1,7 @@
+"""The question: a simulator, a prior over some of its parameters, and observed series."""
+
+from tsnl.problem.prior import Prior
+from tsnl.problem.problem import Problem
+from tsnl.problem.series import as_series
+
+__all__ = ["Prior", "Problem", "as_series"]

@@ -1,5 +1,0 @@
-"""A result as one HTML file that needs nothing else."""
-
-from tsnl.report.write import render, write
-
-__all__ = ["render", "write"]

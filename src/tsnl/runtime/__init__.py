@@ -1,0 +1,1 @@
+"""What runs underneath: progress, compiled programs, blocks of one size."""

@@ -1,0 +1,64 @@
+"""Pictures of a posterior."""
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from tsnl.show.plots.style import Palette, style
+
+
+def posterior_figure(result: Any, reference: dict[str, Any] | None = None, *, dark: bool = False) -> Any:
+    """The series, and posterior against prior for every free entry of theta.
+
+    Args:
+        result: a `Result`.
+        reference: label to (grid, density), drawn as a line beside the posterior.
+        dark: on dark paper.
+    """
+    with style(dark) as palette:
+        return _draw(result, reference or {}, palette)
+
+
+def _draw(result: Any, reference: dict[str, Any], palette: Palette) -> Any:
+    import matplotlib.pyplot as plt  # slow to import
+
+    coordinates = result.coordinates()
+    columns = min(len(coordinates), 4)
+    rows = -(-len(coordinates) // columns)
+    size = (max(3.2 * columns, 6.4), 2.4 + 2.4 * rows)
+    figure = plt.figure(figsize=size, layout="constrained")
+    grid = figure.add_gridspec(rows + 1, columns)
+    top = figure.add_subplot(grid[0, :])
+    time = np.arange(1, len(result.problem.series) + 1)
+    top.plot(time, result.problem.series, lw=1, marker=".", ms=3)
+    top.set(xlabel="t", title="observed series")
+    before = prior_draws(result.problem.prior)
+    for i, (label, draws) in enumerate(coordinates.items()):
+        axes = figure.add_subplot(grid[1 + i // columns, i % columns])
+        _marginal(axes, draws.ravel(), before[label], reference.get(label), palette)
+        axes.set(xlabel=label, yticks=[])
+        if i == 0:
+            axes.legend()
+    return figure
+
+
+def _marginal(axes: Any, draws: np.ndarray, prior: np.ndarray, reference: Any, palette: Palette) -> None:
+    low, high = np.quantile(draws, [0.001, 0.999])
+    low, high = low - 0.3 * (high - low), high + 0.3 * (high - low)
+    edges = np.linspace(low, high, 50)
+    axes.hist(draws, edges, density=True, color=palette.main, alpha=0.6, label="posterior")
+    share = np.mean((prior > low) & (prior < high))
+    counts, _ = np.histogram(prior, edges, density=True)
+    axes.stairs(counts * share, edges, color=palette.faint, label="prior")
+    if reference is not None:
+        axes.plot(*reference, color=palette.truth, lw=1.5, label="exact")
+    axes.set_xlim(low, high)
+    axes.spines["left"].set_visible(False)
+
+
+def prior_draws(prior: Any) -> dict[str, np.ndarray]:
+    """Label to draws of the prior, to compare with."""
+    theta = prior.constrain_all(prior.sample_unconstrained(jax.random.key(0), 5000))
+    values = np.asarray(prior.coordinates(theta))
+    return {label: values[:, i] for i, label in enumerate(prior.labels)}

@@ -1,0 +1,200 @@
+"""Tables of a report: plain text in rows, made from a result and the machine it is read on."""
+
+import importlib.metadata
+import platform
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from tsnl.store.codec import Unsaved
+
+PACKAGES = ("tsnl", "jax", "jaxlib", "numpy", "numpyro", "equinox", "optax", "flowjax", "blackjax")
+MOST_FAILURES = 10
+MOST_ENTRIES = 12  # of an array that is written out
+# Of a record of a round or generation: key, heading, and how a number is written.
+COLUMNS = (
+    ("phase", "phase", "{}"),
+    ("stage", "phase", "{}"),
+    ("simulations", "simulations", "{:,}"),
+    ("failed", "failed", "{:,}"),
+    ("particles", "particles", "{:,}"),
+    ("num_particles", "particles", "{:,}"),
+    ("tolerance", "tolerance", "{:.4g}"),
+    ("acceptance", "acceptance", "{:.2f}"),
+    ("steps", "steps", "{:,}"),
+    ("loss", "held-out loss", "{:.3f}"),
+    ("shift", "moved by, sd", "{:.2f}"),
+    ("r_hat", "R-hat", "{:.3f}"),
+    ("effective", "effective size", "{:.0f}"),
+    ("ess", "effective size", "{:.0f}"),
+    ("cost", "cost so far", "{:,}"),
+    ("seconds", "seconds", "{:.1f}"),
+)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Headings and rows of text; the first cell of a row is its heading."""
+
+    caption: str
+    head: list[str]
+    rows: list[list[str]]
+
+
+def number(value: Any, form: str = "{:.4g}") -> str:
+    """A figure as text; a dash where there is none."""
+    if (
+        value is None
+        or isinstance(value, dict)
+        or (isinstance(value, float | np.floating) and not np.isfinite(value))
+    ):
+        return "–"
+    return form.format(value)
+
+
+def percent(share: float) -> str:
+    """A share, its sign on the same line as its number."""
+    return f"{100 * share:.0f}\u00a0%"
+
+
+def summary_table(result: Any) -> Table:
+    """What `Result.summary` says."""
+    found = result.summary()
+    forms = {"ess_bulk": "{:,.0f}", "ess_tail": "{:,.0f}", "r_hat": "{:.3f}"}
+    rows = [
+        [str(label), *(number(float(row[name]), forms.get(name, "{:.4g}")) for name in found.columns)]
+        for label, row in found.iterrows()
+    ]
+    heads = {"ess_bulk": "effective size", "ess_tail": "in the tails", "r_hat": "R-hat"}
+    heads |= {"mcse_mean": "error of mean", "mcse_sd": "error of sd"}
+    names = [heads.get(name, _interval(name)) for name in found.columns]
+    return Table("Posterior of each free entry", ["", *names], rows)
+
+
+def _interval(name: str) -> str:
+    """`eti89_lb` as `89 % from`."""
+    for kind in ("eti", "hdi"):
+        for end, word in (("_lb", "from"), ("_ub", "to")):
+            if name.startswith(kind) and name.endswith(end):
+                return f"{name[len(kind) : -len(end)]} % {word}"
+    return name
+
+
+def history_table(result: Any) -> Table:
+    """One row for each round, generation or phase."""
+    there = [c for c in COLUMNS if any(not isinstance(r.get(c[0]), dict | None) for r in result.history)]
+    rows = [
+        [str(i + 1), *(number(record.get(key), form) for key, _, form in there)]
+        for i, record in enumerate(result.history)
+    ]
+    return Table("What each round did", ["round", *(head for _, head, _ in there)], rows)
+
+
+def seconds_table(result: Any) -> Table | None:
+    """Seconds of each round, phase by phase; None where a round is not told apart into phases."""
+    records = [record.get("seconds") for record in result.history]
+    phases = list(dict.fromkeys(phase for one in records if isinstance(one, dict) for phase in one))
+    if not phases:
+        return None
+    rows = []
+    for i, one in enumerate(records):
+        parts = [one.get(phase) for phase in phases] if isinstance(one, dict) else [None] * len(phases)
+        rows.append([str(i + 1), *(number(x, "{:.1f}") for x in (*parts, sum(x or 0.0 for x in parts)))])
+    return Table("Seconds of each round", ["round", *phases, "together"], rows)
+
+
+def total_seconds(result: Any) -> float | None:
+    """Of all records together; None where none says."""
+    parts = []
+    for record in result.history:
+        seconds = record.get("seconds")
+        parts += list(seconds.values()) if isinstance(seconds, dict) else [seconds]
+    known = [float(x) for x in parts if isinstance(x, int | float) and np.isfinite(x)]
+    return sum(known) if known else None
+
+
+def failures(result: Any) -> tuple[str, Table | None]:
+    """How many simulations failed, and the first of them with their reasons; empty where none did."""
+    found = result.failures
+    if not found:
+        failed = sum(int(record.get("failed", 0)) for record in result.history)
+        return (f"{failed:,} simulations did not reach their end." if failed else ""), None
+    text = f"{len(found):,} simulations did not reach their end."
+    prior = result.problem.prior
+    chosen = found[:MOST_FAILURES]
+    theta = {name: np.stack([one["theta"][name] for one in chosen]) for name in prior.names}
+    values = np.asarray(prior.coordinates(theta))
+    rows = [
+        [f"{one['number'] + 1:,}", *(number(float(x)) for x in value), one["reason"]]
+        for one, value in zip(chosen, values, strict=True)
+    ]
+    return text, Table("The first that failed", ["simulation", *prior.labels, "reason"], rows)
+
+
+def configuration(result: Any) -> list[tuple[str, str]]:
+    """The question, the method, the seed and the lag."""
+    problem = result.problem
+    rows = [("method", type(result.method).__name__), ("seed", str(result.seed))]
+    if result.lag is not None:
+        rows.append(("lag", f"{result.lag[0]}: {result.lag[1]}"))
+    sizes = ", ".join(f"{len(one):,}" for one in problem.panel)
+    rows.append(("series", f"{len(problem.panel)} of {sizes} rows, {problem.d_y} column(s)"))
+    rows.append(("model", type(problem.model).__name__))
+    rows += [(f"model, {k}", _text(v)) for k, v in getattr(problem.model, "parameters", {}).items()]
+    rows += [(f"prior, {', '.join(names)}", law(d)) for names, d in problem.prior.distributions]
+    return rows
+
+
+def options(value: Any, before: str = "") -> list[tuple[str, str]]:
+    """Fields of options and of options inside them, by their dotted names."""
+    rows: list[tuple[str, str]] = []
+    for field in fields(value):
+        item, name = getattr(value, field.name), before + field.name
+        if is_dataclass(item) and not isinstance(item, type | Unsaved):
+            rows.append((name, type(item).__name__))
+            rows += options(item, f"{name}.")
+        else:
+            rows.append((name, _text(item)))
+    return rows
+
+
+def law(distribution: Any) -> str:
+    """A numpyro distribution with its arguments."""
+    names = [n for n in type(distribution).arg_constraints if hasattr(distribution, n)]
+    inside = ", ".join(f"{n}={_text(getattr(distribution, n))}" for n in names)
+    return f"{type(distribution).__name__}({inside})"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Unsaved):
+        return f"{value.name} (a function)"
+    if callable(value) and not hasattr(value, "shape"):
+        return f"{getattr(value, '__name__', type(value).__name__)} (a function)"
+    if hasattr(value, "shape"):
+        array = np.asarray(value)
+        if array.size > MOST_ENTRIES:
+            return f"an array of shape {array.shape}"
+        value = array.tolist()
+    return _rounded(value)
+
+
+def _rounded(value: Any) -> str:
+    """As Python writes it, numbers with six digits at most."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list | tuple):
+        ends = "[]" if isinstance(value, list) else "()"
+        return ends[0] + ", ".join(_rounded(item) for item in value) + ends[1]
+    return str(value)
+
+
+def versions() -> list[tuple[str, str]]:
+    """What this report was made with."""
+    found = [("python", platform.python_version()), ("platform", platform.platform())]
+    for name in PACKAGES:
+        try:
+            found.append((name, importlib.metadata.version(name)))
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found

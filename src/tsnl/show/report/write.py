@@ -1,0 +1,123 @@
+"""Result in, one HTML file out."""
+
+import datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from tsnl.checks.verdict import Report
+from tsnl.show.report.citation import sentences
+from tsnl.show.report.facts import (
+    configuration,
+    failures,
+    history_table,
+    options,
+    seconds_table,
+    summary_table,
+    total_seconds,
+    versions,
+)
+from tsnl.show.report.gallery import (
+    check_pictures,
+    data_pictures,
+    learning_picture,
+    one_step_values,
+    posterior_picture,
+)
+
+WORDS = {"pass": "Pass", "look": "Look", "fail": "Fail"}
+
+
+def write(
+    result: Any,
+    path: str | Path,
+    *,
+    checks: Report | None = None,
+    title: str | None = None,
+    num_replicates: int = 99,
+    seed: int = 0,
+) -> Path:
+    """Write a result as one HTML file; it opens without a network and runs no script.
+
+    Args:
+        result: a `Result`.
+        path: of the file.
+        checks: what `result.check()` said; made here where None.
+        title: of the page; None takes method and model.
+        num_replicates: where there is no kernel of rows: series to simulate for the predictive bands,
+            T calls of the dynamics each; 0 draws the data alone.
+        seed: of the predictive draws, and of the checks.
+
+    Returns:
+        The path.
+    """
+    text = render(result, checks=checks, title=title, num_replicates=num_replicates, seed=seed)
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def render(
+    result: Any,
+    *,
+    checks: Report | None = None,
+    title: str | None = None,
+    num_replicates: int = 99,
+    seed: int = 0,
+) -> str:
+    """The page as text; see `write`."""
+    from jinja2 import Environment, StrictUndefined  # only who writes a report needs it
+    from markupsafe import Markup
+
+    checks = result.check(seed=seed) if checks is None else checks
+    made_with, one = versions(), one_step_values(result)
+    here = files("tsnl.show.report")
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    template = environment.from_string((here / "page.html").read_text(encoding="utf-8"))
+    failed, failed_table = failures(result)
+    return template.render(
+        title=_title(result) if title is None else title,
+        style=Markup((here / "page.css").read_text(encoding="utf-8")),
+        date=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        result=result,
+        checks=checks,
+        words=WORDS,
+        verdict=verdict_sentence(checks),
+        seconds=total_seconds(result),
+        data=data_pictures(result, one, num_replicates, seed),
+        posterior=posterior_picture(result),
+        summary=summary_table(result),
+        pictures=check_pictures(result, one),
+        learning=learning_picture(result),
+        history=history_table(result),
+        times=seconds_table(result),
+        failed=failed,
+        failed_table=failed_table,
+        configuration=configuration(result),
+        options=options(result.method),
+        versions=made_with,
+        citations=sentences(dict(made_with).get("tsnl", "")),
+    )
+
+
+def _title(result: Any) -> str:
+    names = ", ".join(result.problem.prior.names)
+    return f"{names} of {type(result.problem.model).__name__}, by {type(result.method).__name__}"
+
+
+def verdict_sentence(checks: Report) -> str:
+    """All checks in one sentence."""
+    count = len(checks.verdicts)
+    if checks.worst == "pass":
+        return f"All {count} checks pass." if count > 1 else "The one check that applies passes."
+    parts = []
+    for level, one, several in (("fail", "fails", "fail"), ("look", "needs a look", "need a look")):
+        names = [v.name for v in checks if v.verdict == level]
+        if names:
+            parts.append(f"{', '.join(names)} {several if len(names) > 1 else one}")
+    text = "; ".join(parts)
+    passed = sum(v.verdict == "pass" for v in checks)
+    return f"{text[0].upper()}{text[1:]}; {passed} of {count} checks pass."

@@ -1,0 +1,1 @@
+"""Results as files: plain JSON, npz and safetensors."""

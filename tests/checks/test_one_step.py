@@ -1,0 +1,109 @@
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tsnl.checks import one_step_of, predictive_draws
+from tsnl.checks.one_step import one_step
+from tsnl.kernel import Kernel, Mixture, Region, Scaling
+from tsnl.kernel.memory import Past
+from tsnl.likelihood.surrogate import SurrogateLikelihood
+from tsnl.problem.draws import thinned, unconstrained
+
+
+class Bare(eqx.Module):
+    """A family without conditionals."""
+
+    inner: eqx.Module
+
+    def log_probs(self, y, context, theta):
+        return self.inner.log_probs(y, context, theta)
+
+    def sample(self, key, context, theta):
+        return self.inner.sample(key, context, theta)
+
+
+def bare(likelihood):
+    return eqx.tree_at(lambda x: x.kernel.members, likelihood, Bare(likelihood.kernel.members))
+
+
+def ask(result, likelihood, dequantise=False, seed=0, series=None):
+    z = thinned(unconstrained(result.problem.prior, result.draws), 20)
+    series = result.problem.series if series is None else series
+    return one_step(jax.random.key(seed), likelihood, series, z, dequantise)
+
+
+def test_the_draws_are_those_of_the_sampler(result):
+    z = unconstrained(result.problem.prior, result.draws)
+    np.testing.assert_allclose(z[..., 0], np.log(result.draws["Q"]), rtol=1e-4, atol=1e-5)
+    assert thinned(z, 50).shape == (50, 1)
+    assert len(thinned(z, 10**6)) == z.shape[0] * z.shape[1]
+
+
+def test_exact_and_simulated_values_agree(result):
+    exact = ask(result, result.posterior.likelihood)
+    simulated = ask(result, bare(result.posterior.likelihood))
+    assert exact.pit.shape == result.problem.series.shape
+    assert np.abs(exact.pit - simulated.pit).max() < 0.07
+    assert np.abs(exact.tail - simulated.tail).max() < 0.14
+    np.testing.assert_allclose(exact.log_score, simulated.log_score, atol=1e-4)
+
+
+def test_values_of_the_conditional_distribution():
+    """Integrate the joint density over the second component, the first one fixed."""
+    past, size, t, n = Past(1, ()), 1, 3, 1001
+    rng = np.random.default_rng(0)
+    make = eqx.filter_jit(eqx.filter_vmap(lambda k: Mixture(2, 4, 1).make(k, 2, past, size)))
+    members = jax.tree.map(
+        lambda x: jnp.asarray(np.asarray(x) + rng.normal(0.0, 0.3, x.shape).astype(x.dtype)),
+        make(jax.random.split(jax.random.key(0), 2)),
+    )
+    zero, one = jnp.zeros(2), jnp.ones(2)
+    kernel = Kernel(
+        members, Scaling(one, zero, one, zero[:1], one[:1], "none"), past, Region.unknown(2, past)
+    )
+    series = rng.normal(size=(6, 2)).astype(np.float32)
+    likelihood = SurrogateLikelihood.of(kernel, jnp.asarray(series))
+    z = np.array([[-0.5], [0.3], [1.0]], np.float32)
+    _, context = likelihood.windows.take(jnp.zeros(1, int), jnp.array([t]))
+    wide = jax.tree.map(lambda x: jnp.broadcast_to(x, (n, *x.shape[1:])), context)
+    grid = np.linspace(-15, 15, n, dtype=np.float32)
+    rows = jnp.stack([jnp.full(n, series[t, 0]), grid], axis=1)
+    log_q = jax.jit(jax.vmap(lambda point: kernel.log_probs(rows, wide, point)))(z)
+    joint = np.exp(log_q).mean(axis=0)
+    below = np.interp(series[t, 1], grid, np.cumsum(joint) / joint.sum())
+    found = one_step(jax.random.key(0), likelihood, series, z, False)
+    assert found.pit[t, 1] == pytest.approx(below, abs=0.02)
+    assert found.pit.shape == (6, 2)
+
+
+def test_log_scores_are_of_the_average_density(result):
+    found = ask(result, result.posterior.likelihood)
+    z = thinned(unconstrained(result.problem.prior, result.draws), 20)
+    factors = jax.jit(jax.vmap(result.posterior.likelihood.factors))(jnp.asarray(z))
+    np.testing.assert_allclose(found.log_score, np.log(np.exp(factors).mean(axis=0)), atol=1e-4)
+
+
+def test_integers_get_values_drawn_from_their_step(result):
+    likelihood = result.posterior.likelihood
+    ones = [ask(result, likelihood, dequantise=True, seed=seed).pit for seed in (0, 1)]
+    assert not np.array_equal(*ones)
+    series = result.problem.series
+    ends = [ask(result, likelihood, series=series + shift).pit for shift in (-0.5, 0.5)]
+    for pit in ones:
+        assert ((pit > ends[0] - 1e-6) & (pit < ends[1] + 1e-6)).all()
+
+
+def test_predictive_draws_have_the_right_shares(result):
+    z = thinned(unconstrained(result.problem.prior, result.draws), 20)
+    likelihood = result.posterior.likelihood
+    draws = predictive_draws(jax.random.key(3), bare(likelihood), z, 999)
+    share = (draws < result.problem.series).mean(axis=0)
+    assert np.abs(share - ask(result, likelihood).pit).max() < 0.07
+
+
+def test_one_step_of_a_result(result):
+    found = one_step_of(result)
+    assert found.time.tolist() == list(range(1, 21))
+    assert ((found.pit >= 0) & (found.pit <= 1)).all()

@@ -1,0 +1,146 @@
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.stats
+
+from tsnl.kernel import Mixture
+from tsnl.kernel.heads.ridge import ridge_start
+from tsnl.kernel.memory import Context, Past, Windows
+
+PAST = Past(2, (0.5,))
+SINGLE = Mixture(num_components=1, width=0)
+
+
+def autoregressions(n=200, length=60):
+    """AR(1) with coefficient 0.4 + 0.2 theta and log sd -0.5 + 0.3 theta."""
+    rng = np.random.default_rng(0)
+    theta, y = rng.normal(size=(n, 1)), np.zeros((n, length, 1))
+    for t in range(length):
+        before = y[:, t - 1] if t else np.zeros((n, 1))
+        noise = np.exp(-0.5 + 0.3 * theta) * rng.normal(size=(n, 1))
+        y[:, t] = (0.4 + 0.2 * theta) * before + noise
+    return jnp.asarray(y, dtype=float), jnp.asarray(theta, dtype=float)
+
+
+def windows_of(y, past):
+    return Windows.of(y, jnp.ones(y.shape, bool), past)
+
+
+def test_ridge_start_finds_an_autoregression():
+    y, theta = autoregressions()
+    use = jnp.ones(y.shape[:2], bool)
+    ((mean, offset),) = ridge_start(windows_of(y, Past(2, ())), theta, use, 0.8)
+    # 12000 windows: a standard error is about 0.01, and the ridge shrinks by less
+    np.testing.assert_allclose(mean[:, 0], [0.4, 0.2], atol=0.06)
+    np.testing.assert_allclose(mean[:, 1], 0, atol=0.06)
+    np.testing.assert_allclose(offset[:, 0], 0, atol=0.06)
+    np.testing.assert_allclose(offset[:2, 1], [-0.5, 0.3], atol=0.06)
+    np.testing.assert_allclose(offset[2, 1], 0, atol=0.06)
+
+
+def test_ridge_start_uses_only_what_it_may():
+    y, theta = autoregressions(n=20, length=20)
+    use = jnp.arange(20)[:, None] < jnp.full(20, 10)
+    spoilt = y.at[10:].set(1e3)
+    for a, b in zip(
+        jax.tree.leaves(ridge_start(windows_of(y, PAST), theta, use, 0.8)),
+        jax.tree.leaves(ridge_start(windows_of(spoilt, PAST), theta, use, 0.8)),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(a, b)
+
+
+def context(d_y, rng):
+    return Context(
+        jnp.asarray(rng.normal(size=(2, d_y)), dtype=float),
+        jnp.zeros((2, d_y)),
+        jnp.asarray(rng.normal(size=PAST.num_far(d_y)), dtype=float),
+        jnp.zeros(0),
+    )
+
+
+def test_by_hand_it_is_a_gaussian():
+    """Mean linear in the context, log-scale linear in theta, one component of width one."""
+    density = SINGLE.make(jax.random.key(0), 1, PAST, 1)
+    part = density.parts[0]
+    part = eqx.tree_at(lambda p: p.shape, part, jnp.zeros(3))
+    part = eqx.tree_at(lambda p: p.mean, part, part.mean.at[:, 0].set(jnp.array([0.5, 0.1])))
+    part = eqx.tree_at(lambda p: p.offset, part, jnp.array([[0.2, -0.3], [0.0, 0.4], [0.0, 0.0]]))
+    density = eqx.tree_at(lambda d: d.parts, density, (part,))
+    here, theta, y = context(1, np.random.default_rng(0)), 0.7, 1.3
+    expected = scipy.stats.norm.logpdf(
+        y, (0.5 + 0.1 * theta) * float(here.lags[0, 0]) + 0.2, np.exp(-0.3 + 0.4 * theta)
+    )
+    found = density.log_prob(jnp.array([y]), here, jnp.array([theta]))
+    np.testing.assert_allclose(found, expected, rtol=1e-3)  # bounded far out: nearly linear here
+
+
+def test_by_hand_it_is_a_correlated_gaussian():
+    """a = sinh(r): the second residual given the first is that of normals with a / sqrt(1 + a^2)."""
+    density = SINGLE.make(jax.random.key(0), 2, PAST, 1)
+    first, second = (eqx.tree_at(lambda p: p.shape, p, jnp.zeros(3)) for p in density.parts)
+    second = eqx.tree_at(lambda p: p.couple, second, second.couple.at[0, 0].set(0.8))
+    density = eqx.tree_at(lambda d: d.parts, density, (first, second))
+    a = np.sinh(4 * np.tanh(0.8 / 4))
+    rho = a / np.sqrt(1 + a**2)
+    y = np.array([0.5, -0.4])
+    expected = scipy.stats.multivariate_normal.logpdf(y, cov=[[1, rho], [rho, 1]])
+    here = context(2, np.random.default_rng(0))
+    found = density.log_prob(jnp.asarray(y, dtype=float), here, jnp.zeros(1))
+    np.testing.assert_allclose(found, expected, atol=1e-3)
+
+
+def leaves_of(density):
+    return jax.tree.leaves(eqx.filter(density, eqx.is_inexact_array))
+
+
+def test_the_penalty_is_zero_only_at_the_priors_mean():
+    density = Mixture(width=3, depth=2).make(jax.random.key(0), 2, PAST, 2)
+    arrays, static = eqx.partition(density, eqx.is_inexact_array)
+    leaves, tree = jax.tree.flatten(jax.tree.map(jnp.zeros_like, arrays))
+    penalty = jax.jit(lambda x: eqx.combine(jax.tree.unflatten(tree, x), static).penalty())
+    assert penalty(leaves) == 0
+    assert density.penalty() > 0
+    biases = {id(b) for part in density.parts for _, b in part.layers}
+    free = [id(x) in biases for x in jax.tree.leaves(arrays)]
+    for i, (leaf, is_free) in enumerate(zip(leaves, free, strict=True)):
+        if leaf.size and not is_free:
+            moved = [*leaves[:i], leaf + 0.1, *leaves[i + 1 :]]
+            assert penalty(moved) > 0
+
+
+def test_later_lags_cost_more():
+    density = SINGLE.make(jax.random.key(0), 1, PAST, 1)
+
+    def cost(lag):
+        moved = eqx.tree_at(lambda d: d.parts[0].mean, density, jnp.zeros((2, 6)).at[0, lag].set(1.0))
+        return moved.penalty() - density.penalty()
+
+    assert 0 < cost(0) < cost(1)
+
+
+def test_an_ensemble_starts_at_the_ridge():
+    y, theta = autoregressions(n=20, length=20)
+    windows, use = windows_of(y, PAST), jnp.ones((3, 20, 20), bool)
+    members = SINGLE.start(jax.random.key(0), 3, windows, theta, use, PAST)
+    ((mean, offset),) = ridge_start(windows, theta, use[0], SINGLE.fading)
+    for m in range(3):
+        np.testing.assert_allclose(members.parts[0].mean[m], mean, rtol=1e-3, atol=1e-5)
+        np.testing.assert_allclose(members.parts[0].offset[m], offset, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"num_components": 0}, "components and depth must be at least 1"),
+        ({"depth": 0}, "components and depth must be at least 1"),
+        ({"width": -1}, "width at least 0"),
+        ({"fading": 0.0}, r"fading is 0.0, expected a number in \(0, 1\]"),
+        ({"fading": 1.5}, "fading is 1.5"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        Mixture(**options)

@@ -1,0 +1,18 @@
+import numpy as np
+
+from tsnl import MCMC
+from tsnl.methods.sequential.record import rougher, shift
+
+
+def test_a_rough_sampler_draws_enough_to_propose_from():
+    sampler = MCMC(num_chains=4, num_draws=300)
+    assert rougher(sampler, 20).num_draws == 50
+    assert 4 * rougher(sampler, 500).num_draws >= 2 * 500
+    assert rougher(sampler, 10_000).num_draws == 300
+
+
+def test_shift_is_in_standard_deviations():
+    z = np.random.default_rng(0).normal(size=(2, 500, 1))
+    np.testing.assert_allclose(shift(z, z), 0, atol=1e-12)
+    np.testing.assert_allclose(shift(z, z + 0.5), 0.5 / z.std(), rtol=1e-6)
+    np.testing.assert_allclose(shift(z - z.mean(), 2 * (z - z.mean())), np.log(2), rtol=1e-6)

@@ -1,0 +1,47 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from tsnl.sampling.resampling import effective_size, systematic
+
+WEIGHTS = arrays(
+    np.float64,
+    st.sampled_from([1, 2, 7, 40]),  # few sizes: each is compiled once
+    elements=st.one_of(st.just(0.0), st.floats(0.01, 1.0)),
+).filter(lambda w: w.sum() > 0)
+RESAMPLE = jax.jit(systematic)
+SEEDS = st.integers(0, 2**31 - 1)
+
+
+@given(weights=WEIGHTS, seed=SEEDS)
+def test_counts_are_the_nearest_integers(weights, seed):
+    n = len(weights)
+    with jax.enable_x64(True):
+        ancestors = np.asarray(RESAMPLE(jax.random.key(seed), jnp.asarray(weights)))
+    expected = n * weights / weights.sum()
+    counts = np.bincount(ancestors, minlength=n)
+    assert counts.sum() == n
+    assert (counts >= np.floor(expected - 1e-9)).all()
+    assert (counts <= np.ceil(expected + 1e-9)).all()
+    assert (np.diff(ancestors) >= 0).all()
+
+
+def test_counts_are_right_on_average():
+    weights = jnp.array([0.5, 0.03, 0.0, 0.27, 0.2])
+    n = 20_000
+    draws = jax.vmap(lambda k: systematic(k, weights))(jax.random.split(jax.random.key(0), n))
+    counts = jnp.stack([jnp.sum(draws == i, axis=1) for i in range(5)], axis=1)
+    fraction = np.asarray(5 * weights) % 1
+    error = np.sqrt(np.maximum(fraction * (1 - fraction), 1e-12) / n)
+    assert (np.abs(counts.mean(0) - 5 * np.asarray(weights)) <= 4.5 * error + 1e-6).all()
+
+
+@given(weights=WEIGHTS)
+def test_effective_size_lies_between_one_and_n(weights):
+    weights = weights / weights.sum()
+    size = float(effective_size(jnp.asarray(weights)))
+    assert 1 - 1e-5 <= size <= np.sum(weights > 0) * (1 + 1e-5)
+    np.testing.assert_allclose(effective_size(jnp.full(8, 1 / 8)), 8, rtol=1e-6)

@@ -1,0 +1,246 @@
+"""Runs that are cut off and go on, and folders that are not what they should be."""
+
+import contextlib
+import json
+import linecache
+import shutil
+import signal
+import subprocess
+import sys
+from functools import cache, partial
+from pathlib import Path
+
+import numpy as np
+import numpyro.distributions as dist
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tsnl
+from tsnl import MCMC, TSNL, RejectionABC, Training
+from tsnl.kernel import Mixture
+from tsnl.methods.sequential import rounds
+from tsnl.models import LinearGaussian
+from tsnl.simulation import load_file
+from tsnl.store.folder import fingerprint
+
+MODEL = LinearGaussian()
+PRIOR = tsnl.Prior(Q=dist.LogNormal(-1.0, 1.0))
+SERIES = MODEL.simulate(seed=1, length=20).astype(float)
+METHOD = TSNL(
+    rounds=4,
+    simulations=4,
+    density=Mixture(num_components=2, width=4, depth=1),
+    training=Training(num_members=2, min_steps=60, max_steps=60),
+    sampler=MCMC(num_chains=4, num_warmup=100, num_draws=150, max_extensions=0),
+)
+SLOWLY = partial(pytest.param, marks=pytest.mark.slow)
+MOMENTS = {"simulate": "add_simulations", "train": "learn", "sample": "sample_posterior"}
+
+
+class CutOffError(BaseException):
+    """What Ctrl-C does, at a chosen moment."""
+
+
+def run(folder, resume=False, method=METHOD, **changed):
+    question = {"model": MODEL, "prior": PRIOR, "series": SERIES, "method": method, "seed": 0, **changed}
+    return tsnl.infer(**question, folder=folder, resume=resume)
+
+
+@cache
+def whole():
+    return tsnl.infer(MODEL, PRIOR, SERIES, METHOD, seed=0)
+
+
+def same(a, b):
+    np.testing.assert_array_equal(a.draws["Q"], b.draws["Q"])
+    np.testing.assert_array_equal(a.log_density, b.log_density)
+    assert a.cost == b.cost
+    assert a.status == b.status
+    assert [r["loss"] for r in a.history] == [r["loss"] for r in b.history]
+
+
+def cut_off(monkeypatch, name, call):
+    """Stop at the n-th call of a function of the rounds."""
+    real, calls = getattr(rounds, name), []
+
+    def once(*args, **kwargs):
+        calls.append(1)
+        if len(calls) == call:
+            raise CutOffError
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(rounds, name, once)
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("call", [1, 3])
+def test_a_run_that_was_cut_off_comes_to_the_same_draws(tmp_path, monkeypatch, moment, call):
+    with monkeypatch.context() as patch:
+        cut_off(patch, MOMENTS[moment], call)
+        with pytest.raises(CutOffError):
+            run(tmp_path / "run")
+    with monkeypatch.context() as patch:
+        cut_off(patch, MOMENTS[moment], 2)  # and once more, a round later at most
+        with contextlib.suppress(CutOffError):
+            run(tmp_path / "run", resume=True)
+    same(run(tmp_path / "run", resume=True), whole())
+    same(run(tmp_path / "run", resume=True), whole())  # it is finished: read, not run
+    same(tsnl.load(tmp_path / "run"), whole())
+
+
+def test_finished_rounds_are_not_run_again(tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        cut_off(patch, "learn", 4)
+        with pytest.raises(CutOffError):
+            run(tmp_path / "run")
+    learned = []
+    real = rounds.learn
+    monkeypatch.setattr(rounds, "learn", lambda *args: learned.append(1) or real(*args))
+    monkeypatch.setattr("tsnl.simulation.batch._chunk", None)  # nothing is simulated again either
+    run(tmp_path / "run", resume=True)
+    assert len(learned) == 1
+
+
+CHILD = """
+import os, signal, sys
+import jax
+jax.config.update("jax_disable_most_optimizations", True)
+jax.config.update("jax_compilation_cache_dir", {cache!r})
+sys.path.insert(0, {tests!r})
+import test_folder as t
+name = t.MOMENTS[{moment!r}]
+real, calls = getattr(t.rounds, name), []
+def once(*args, **kwargs):
+    calls.append(1)
+    if len(calls) == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return real(*args, **kwargs)
+setattr(t.rounds, name, once)
+t.run({folder!r}, resume=True)
+"""
+
+
+@pytest.mark.parametrize("moment", ["train", SLOWLY("simulate"), SLOWLY("sample")])
+def test_a_killed_process_loses_nothing(tmp_path, moment):
+    import jax
+
+    folder = str(tmp_path / "run")
+    code = CHILD.format(
+        cache=jax.config.jax_compilation_cache_dir,
+        tests=str(Path(__file__).parent),
+        moment=moment,
+        folder=folder,
+    )
+    child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert child.returncode == -signal.SIGKILL, child.stderr
+    assert len(list((Path(folder) / "rounds").iterdir())) == 3  # of one round
+    same(run(folder, resume=True), whole())
+
+
+def test_other_methods_use_the_simulations_that_are_there(tmp_path, monkeypatch):
+    method = RejectionABC(draws=20, fraction=0.1)
+    first = run(tmp_path / "run", method=method)
+    (tmp_path / "run" / "result.json").unlink()  # as if it had been cut off at the end
+    monkeypatch.setattr("tsnl.simulation.batch._chunk", None)
+    same_draws = run(tmp_path / "run", resume=True, method=method).draws["Q"]
+    np.testing.assert_array_equal(first.draws["Q"], same_draws)
+
+
+@pytest.mark.parametrize(
+    ("changed", "what"),
+    [
+        ({"seed": 1}, "another seed"),
+        ({"series": SERIES + 1}, "another series"),
+        ({"prior": tsnl.Prior(Q=dist.LogNormal(0.0, 1.0))}, "another prior"),
+        ({"model": LinearGaussian(A=0.8)}, "another model"),
+        ({"method": TSNL(rounds=2)}, "another method"),
+    ],
+)
+def test_another_question_needs_another_folder(kept, changed, what):
+    with pytest.raises(ValueError, match=f"{what}.*choose another folder"):
+        run(kept, resume=True, **changed)
+
+
+def test_a_run_is_not_overwritten(kept):
+    with pytest.raises(FileExistsError, match=r"holds a run: go on with resume=True"):
+        run(kept)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kept") / "run"
+    run(folder)
+    return folder
+
+
+def copied(kept, tmp_path):
+    return Path(shutil.copytree(kept, tmp_path / "copy", dirs_exist_ok=True))
+
+
+def test_a_newer_version_and_damaged_files(kept, tmp_path):
+    folder = copied(kept, tmp_path)
+    facts = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps(facts | {"format": 99}))
+    with pytest.raises(ValueError, match="format 99, newer than 1: update tsnl"):
+        run(folder, resume=True)
+    (folder / "run.json").write_text(json.dumps(facts)[:50])
+    with pytest.raises(ValueError, match=r"run.json is damaged"):
+        run(folder, resume=True)
+    (folder / "run.json").write_text(json.dumps(facts))
+    (folder / "result.json").unlink()
+    chunk = folder / "simulations" / "00000000.npz"
+    whole_bytes = chunk.read_bytes()
+    chunk.write_bytes(whole_bytes[:100])
+    with pytest.raises(ValueError, match=r"00000000.npz is damaged.*delete it to make it again"):
+        run(folder, resume=True)
+    chunk.unlink()
+    same(run(folder, resume=True), whole())
+
+
+FILES = ["result.json", "draws.npz", "kernel.safetensors", "run.json", "rounds/0002.npz"]
+
+
+@settings(max_examples=30)
+@given(
+    name=st.sampled_from(FILES),
+    place=st.floats(0, 1, exclude_max=True),
+    new=st.binary(min_size=0, max_size=8),
+    cut=st.booleans(),
+)
+def test_a_hostile_folder_can_at_worst_fail_to_load(kept, tmp_path_factory, name, place, new, cut):
+    folder = copied(kept, tmp_path_factory.mktemp("fuzz"))
+    if name.startswith("rounds"):
+        (folder / "result.json").unlink()
+    data = (folder / name).read_bytes()
+    at = int(place * len(data))
+    (folder / name).write_bytes(data[:at] + new + (b"" if cut else data[at + len(new) :]))
+    load = partial(run, resume=True) if name in ("run.json", "rounds/0002.npz") else tsnl.load
+    try:
+        found = load(folder)
+    except ValueError as error:
+        found = error
+    # it loads, or there is a plain error that says where
+    assert isinstance(found, tsnl.Result) or str(folder) in str(found)
+
+
+def test_a_name_in_a_file_cannot_call_anything(kept, tmp_path):
+    folder = copied(kept, tmp_path)
+    facts = json.loads((folder / "result.json").read_text())
+    system = {"class": "os.system", "fields": {"command": "true"}}
+    for hostile in (system, {"distribution": "os", "arguments": {}}):
+        (folder / "result.json").write_text(json.dumps(facts | {"method": hostile}))
+        with pytest.raises(ValueError, match="no readable run of tsnl: the unknown"):
+            tsnl.load(folder)
+
+
+def test_a_changed_model_file_is_noticed(tmp_path):
+    """Also where another function than the simulator itself changed."""
+    text = "def step(x):\n    return {} * x\n\n\ndef simulate(rng, theta):\n    return step(rng)\n"
+    found = []
+    for number in (1, 1, 2):
+        (tmp_path / "walk.py").write_text(text.format(number))
+        sys.modules.pop("tsnl_file_walk", None)
+        linecache.clearcache()
+        found.append(fingerprint(tsnl.BlackBox(load_file(tmp_path / "walk.py").simulate)))
+    assert found[0] == found[1] != found[2]
