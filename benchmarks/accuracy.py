@@ -58,7 +58,7 @@ FIELDS = [
 
 def compare_grid(result, grid, reference_log_p):
     """Total variation, and mean and sd of z against the reference's."""
-    p, q = density(reference_log_p), density(on_grid(result.posterior, grid))
+    p, q = density(reference_log_p), density(on_grid(result.posterior.log_density, grid))
     moments = []
     for f in (p, q):
         f = f / np.trapezoid(f, grid)

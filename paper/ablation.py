@@ -17,7 +17,7 @@ from tsnl.kernel import MAF
 from tsnl.methods import TSNL
 
 PAPER = TSNL(
-    density=MAF(),
+    head=MAF(),
     training=replace(STOPPING, num_members=1, averaging=0.0, learning_rate=2e-3),
     decays=(),
     widen=1.0,
@@ -27,7 +27,7 @@ VARIANTS = {
     "default": T_SNL,
     "paper": PAPER,
     "paper, 5 members, averaged": replace(PAPER, training=SLOWER),
-    "maf": TSNL(density=MAF(), training=SLOWER),
+    "maf": TSNL(head=MAF(), training=SLOWER),
     "1 member": TSNL(training=replace(STOPPING, num_members=1)),
     "2 members": TSNL(training=replace(STOPPING, num_members=2)),
     "10 members": TSNL(training=replace(STOPPING, num_members=10)),
@@ -60,8 +60,8 @@ class Ablation:
         """T-SNL in one variant."""
         method = neural(VARIANTS[trial.setting], trial.budget, trial.problem, quick=False)
         if trial.quick:
-            density = QUICK_FLOW if isinstance(method.density, MAF) else method.density
-            method = neural(replace(method, density=density), trial.budget, trial.problem, quick=True)
+            head = QUICK_FLOW if isinstance(method.head, MAF) else method.head
+            method = neural(replace(method, head=head), trial.budget, trial.problem, quick=True)
         found = solve(trial, method, references)
         return {**found.row, "log_score": -found.result.history[-1]["loss"]}
 

@@ -97,7 +97,7 @@ def log_density(
     posterior: Posterior, grid: Float[np.ndarray, " points"]
 ) -> Float[np.ndarray, " points"]:
     """On a grid, next to nothing where it is not finite."""
-    found = np.asarray(on_grid(posterior, grid), dtype=float)
+    found = np.asarray(on_grid(posterior.log_density, grid), dtype=float)
     return np.nan_to_num(found, nan=-1e6, neginf=-1e6)
 
 

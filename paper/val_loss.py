@@ -52,7 +52,7 @@ class ValLoss:
         simulations = 20 if trial.quick else SIMULATIONS
         method = replace(method, rounds=1, simulations=simulations, sampler=LOOK)
         if trial.quick:
-            method = replace(method, training=QUICK_TRAINING, density=QUICK_FLOW)
+            method = replace(method, training=QUICK_TRAINING, head=QUICK_FLOW)
         start = time.perf_counter()
         result = infer(
             problem.model, problem.prior, problem.series, method, seed=trial.seed, progress=False

@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import numpy as np
 
 from tsnl.methods import TSNL
-from tsnl.methods.api import Method
+from tsnl.methods.api import Method, check_capabilities
 from tsnl.problem import Problem
 from tsnl.result import Result, load
 from tsnl.runtime.compilation import cache_compilations, make_room
@@ -54,15 +53,7 @@ def infer(
     cache_compilations()
     make_room()
     problem = Problem.of(model, prior, series, inputs)
-    name = type(method).__name__
-    if len(problem.panel) > 1 and not getattr(method, "takes_panel", False):
-        raise ValueError(f"{name} takes one series, {len(problem.panel)} were given: use TSNL.")
-    missing = sum(int(np.isnan(one).sum()) for one in problem.panel)
-    if missing and not getattr(method, "takes_missing", False):
-        raise ValueError(
-            f"The series has {missing} missing entries, which {name} cannot use yet: "
-            f"give a stretch without gaps."
-        )
+    check_capabilities(method, problem)
     if folder is not None:
         store = RunFolder.open(Path(folder), problem, method, seed, resume)
         if store.finished:

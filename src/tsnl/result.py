@@ -23,7 +23,7 @@ from tsnl.problem.draws import constrained, thin
 from tsnl.problem.prior import Prior
 from tsnl.show.summary import summary, to_arviz
 from tsnl.simulation.failures import FailureLog
-from tsnl.store import results as storage
+from tsnl.store import results
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Result:
             lag=None if outcome.lag is None else (outcome.lag.lag, outcome.lag.reason),
             history=outcome.history,
             arrays=outcome.arrays,
-            posterior=outcome.posterior,
+            posterior=None if outcome.posterior is None else replace(outcome.posterior, z=outcome.z),
             problem=problem,
             method=method,
             seed=seed,
@@ -88,7 +88,7 @@ class Result:
         problem = self.problem.one(index)
         posterior = self.posterior
         if posterior is not None and posterior.kernel is not None:
-            posterior = posterior.condition_rows(*problem.panel, inputs=problem.inputs)
+            posterior = posterior.given(problem.panel, problem.inputs)
         return replace(self, problem=problem, posterior=posterior)
 
     @property
@@ -130,7 +130,7 @@ class Result:
         Raises:
             TypeError: there is no kernel of rows, or the model has no `log_observation`.
         """
-        if self.posterior is None:
+        if self.posterior is None or self.posterior.kernel is None:
             raise TypeError(
                 f"{type(self.method).__name__} has no learned kernel to stream with: use TSNL."
             )
@@ -164,8 +164,8 @@ class Result:
             TypeError: there is no kernel of rows, or the model has no `log_observation`.
         """
         key, theta = jax.random.key(seed), thin(self.draws, num_draws)
-        question = (self.problem, self.method, self.posterior)
-        return draw_forecast(key, *question, theta, horizon, inputs, source, num_particles)
+        kernel = None if self.posterior is None else self.posterior.kernel
+        return draw_forecast(key, self.problem, kernel, theta, horizon, inputs, source, num_particles)
 
     def refine(
         self,
@@ -248,7 +248,7 @@ class Result:
         What has no plain form, such as a model of your own, is left out: give it to `tsnl.load`. Of a
         function among the method's options, such as a distance, only the name is kept.
         """
-        storage.write(Path(path), self)
+        results.write(Path(path), self)
 
 
 def load(path: str | Path, *, model: Any = None, prior: Prior | None = None) -> Result:
@@ -262,4 +262,4 @@ def load(path: str | Path, *, model: Any = None, prior: Prior | None = None) -> 
     Raises:
         ValueError: a file is missing, damaged or of a newer version, or model or prior must be given.
     """
-    return Result(**storage.read(Path(path), model, prior))
+    return Result(**results.read(Path(path), model, prior))

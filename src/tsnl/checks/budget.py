@@ -1,5 +1,6 @@
 """Were there enough simulations?"""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,25 +22,34 @@ def member_means(
     return np.stack([weights(column) @ scaled for column in gap.T])
 
 
-def check_budget(result: Any, z: Float[np.ndarray, "n size"]) -> Verdict:
-    """What the last round moved, and what the members of the ensemble disagree on."""
-    means = member_means(result.posterior.likelihood, z)
+def check_budget(
+    likelihood: SurrogateLikelihood,
+    history: Sequence[Mapping[str, Any]],
+    z: Float[np.ndarray, "n size"],
+) -> Verdict:
+    """What the last round moved, and what the members of the ensemble disagree on.
+
+    Args:
+        likelihood: the learned one.
+        history: a record of each round, in which `simulations` are those of all rounds so far.
+        z: unconstrained posterior draws.
+    """
+    means = member_means(likelihood, z)
     spread = float(
         np.sqrt(((means - means.mean(axis=0)) ** 2).sum(axis=0) / max(len(means) - 1, 1)).max()
     )
-    shift = float(result.history[-1]["shift"]) if result.history else float("nan")
-    worst = np.nanmax([shift, spread])
-    level = by_shift(float(worst))
-    method = result.method
+    shift = float(history[-1]["shift"]) if history else float("nan")
+    level = by_shift(float(np.nanmax([shift, spread])))
     moved = (
         "there was one round only" if np.isnan(shift) else f"the last round moved it by {shift:.2f} sd"
     )
-    sentence = f"Members of the ensemble put the posterior mean {spread:.2f} sd apart; {moved}."
-    remedy = "" if level == "pass" else f"Give it one more round of {method.simulations}."
+    counts = [0, *(int(record["simulations"]) for record in history)]
     figures = {
         "members": spread,
         "shift": None if np.isnan(shift) else shift,
         "member_means": means.tolist(),
-        "simulations": len(result.history) * method.simulations,
+        "simulations": counts[-1],
     }
+    sentence = f"Members of the ensemble put the posterior mean {spread:.2f} sd apart; {moved}."
+    remedy = "" if level == "pass" else f"Give it one more round of {counts[-1] - counts[-2]}."
     return Verdict("budget", level, sentence, remedy, figures)

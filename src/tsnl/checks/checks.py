@@ -1,10 +1,10 @@
 """All checks that apply to a result."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import jax
 import numpy as np
+from jaxtyping import Array, Key
 
 from tsnl.checks.budget import check_budget
 from tsnl.checks.health import check_sampler
@@ -14,15 +14,17 @@ from tsnl.checks.surprise import check_surprise
 from tsnl.checks.truncation import check_lag
 from tsnl.checks.verdict import Report, Verdict
 from tsnl.checks.windows import check_windows
-from tsnl.methods.sequential.simulated import Simulated
+from tsnl.likelihood.surrogate import SurrogateLikelihood
+from tsnl.methods.api import Inference
+from tsnl.methods.sequential.options import Sequential
+from tsnl.methods.sequential.simulated import Simulated, choose
 from tsnl.problem.draws import thinned, unconstrained
-from tsnl.simulation import Table
 
 NUM_WEIGHTED = 1000  # draws that are weighted anew by other likelihoods
 
 
 def check(
-    result: Any,
+    result: Inference,
     *,
     summaries: Mapping[str, Summary] | None = None,
     num_replicates: int = 199,
@@ -39,7 +41,7 @@ def check(
     draws = unconstrained(result.problem.prior, result.draws)
     verdicts = _kernel_checks(key, result, draws, refit)
     cost = 0
-    if num_replicates and not isinstance(result.problem.model, Table):  # which cannot simulate
+    if num_replicates and result.problem.model.can_simulate:
         z = thinned(draws, num_replicates)
         z = z[np.arange(num_replicates) % len(z)]
         series = replicate(jax.random.fold_in(key, 2), result.problem, z)
@@ -50,40 +52,39 @@ def check(
     return Report(verdicts, cost)
 
 
-def one_step_of(result: Any, *, seed: int = 0) -> OneStep:
+def one_step_of(result: Inference, *, seed: int = 0) -> OneStep:
     """PIT values and log-scores of the observed series of a result with a kernel for single rows."""
-    if not _has_steps(result):
+    likelihood = learned_likelihood(result)
+    if likelihood is None or likelihood.kernel.spec.whole:
         raise ValueError(f"{type(result.method).__name__} has no kernel for single rows: use TSNL.")
-    plan, z = (
-        result.method.plan(result.problem),
-        thinned(unconstrained(result.problem.prior, result.draws), NUM_THINNED),
-    )
-    key, series = jax.random.key(seed), result.problem.series
-    return one_step(key, result.posterior.likelihood, series, z, plan.dequantise)
+    z = thinned(unconstrained(result.problem.prior, result.draws), NUM_THINNED)
+    return one_step(jax.random.key(seed), likelihood, result.problem.series, z)
 
 
-def _has_kernel(result: Any) -> bool:
-    return result.posterior is not None and result.posterior.kernel is not None
+def learned_likelihood(result: Inference) -> SurrogateLikelihood | None:
+    """The learned likelihood behind a result, where there is one."""
+    found = None if result.posterior is None else result.posterior.likelihood
+    return found if isinstance(found, SurrogateLikelihood) else None
 
 
-def _has_steps(result: Any) -> bool:
-    """Whether the kernel is one of rows, not of whole series."""
-    return _has_kernel(result) and result.lag is not None
-
-
-def _kernel_checks(key: Any, result: Any, draws: np.ndarray, refit: bool) -> list[Verdict]:
-    if not _has_kernel(result):
+def _kernel_checks(
+    key: Key[Array, ""], result: Inference, draws: np.ndarray, refit: bool
+) -> list[Verdict]:
+    likelihood = learned_likelihood(result)
+    if likelihood is None:
         return []
     found: list[Verdict | None] = []
     z = thinned(draws, NUM_WEIGHTED)
     rng = np.random.default_rng(0)
-    if _has_steps(result):
-        found.append(check_surprise(one_step_of(result), result.lag[0], rng))
-        if "simulated.z" in result.arrays:
-            simulated = Simulated.of_arrays(result.arrays, result.problem)
-            kernel = result.posterior.kernel
-            found.append(check_windows(kernel, result.problem.series, simulated, z, rng))
-            if refit and result.lag[0] + 1 < result.problem.length:
-                found.append(check_lag(key, result, simulated, z))
-    found.append(check_budget(result, z))
+    kernel, problem, method = likelihood.kernel, result.problem, result.method
+    if not kernel.spec.whole:
+        found.append(check_surprise(one_step_of(result), kernel.spec.lag, rng))
+    if not kernel.spec.whole and "simulated.z" in result.arrays:
+        simulated = Simulated.of_arrays(result.arrays, problem)
+        found.append(check_windows(kernel, problem.series, simulated.there, z, rng))
+        if refit and kernel.spec.lag + 1 < problem.length and isinstance(method, Sequential):
+            chosen = choose(method.strategy, simulated, problem, method.simulations)
+            given = (likelihood, problem, simulated.there, chosen, method.training)
+            found.append(check_lag(key, *given, z))
+    found.append(check_budget(likelihood, result.history, z))
     return [verdict for verdict in found if verdict is not None]

@@ -55,12 +55,12 @@ def _log_likelihoods(likelihood: Any, z: Float[Array, "n size"]) -> Float[Array,
 def _member_log_likelihoods(
     likelihood: SurrogateLikelihood, z: Float[Array, "n size"]
 ) -> Float[Array, "n M"]:
-    kernel, times = likelihood.kernel, jnp.arange(likelihood.targets.shape[0])
-    y, context = likelihood.windows.take(jnp.zeros_like(times), times)
+    kernel = likelihood.kernel
     constant = jnp.sum(jnp.where(likelihood.targets, likelihood.log_jacobian, 0.0))
 
     def one(point: Float[Array, " size"]) -> Float[Array, " M"]:
-        log_q = kernel.member_log_probs(y, context, kernel.scaling.standardise_z(point))
+        theta = kernel.scaling.standardise_z(point)
+        log_q = kernel.member_log_probs(likelihood.y, likelihood.features, theta)
         return jnp.sum(jnp.where(likelihood.targets, log_q, 0.0), axis=1) + constant
 
     return jax.lax.map(one, z, batch_size=8)

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from tsnl.kernel.memory import Context
+from tsnl.kernel.heads.base import HasConditionals, Head
 from tsnl.likelihood.surrogate import SurrogateLikelihood
 
 NUM_THINNED = 100  # posterior draws in the average
@@ -42,7 +42,6 @@ def one_step(
     likelihood: SurrogateLikelihood,
     series: Float[np.ndarray, "T d_y"],
     z: Float[np.ndarray, "n size"],
-    dequantise: bool,
 ) -> OneStep:
     """PIT values, tails and log-scores.
 
@@ -51,15 +50,16 @@ def one_step(
         likelihood: the kernel on the observed series.
         series: the same series, in the user's units.
         z: unconstrained posterior draws of equal weight.
-        dequantise: whether y is integer-valued: then a PIT value is drawn evenly from its step.
+
+    Of an integer-valued y, a PIT value is drawn evenly from its step.
     """
     key_noise, key_draw, key_tie = jax.random.split(key, 3)
     rows = jnp.asarray(series, dtype=likelihood.log_jacobian.dtype)
-    if dequantise:
+    if likelihood.kernel.spec.integer:
         rows += jax.random.uniform(key_noise, rows.shape, minval=-0.5, maxval=0.5)
     targets = likelihood.kernel.scaling.standardise(rows)
     points = jnp.asarray(z)
-    if hasattr(likelihood.kernel.members, "conditionals"):
+    if isinstance(likelihood.kernel.members.head, HasConditionals):
         below, above = _exact(likelihood, targets, points)
     else:
         draws = _draw(key_draw, likelihood, points, NUM_SIMULATED)
@@ -85,9 +85,9 @@ def predictive_draws(
     return np.asarray(likelihood.kernel.scaling.restore(draws))
 
 
-def _contexts(likelihood: SurrogateLikelihood) -> Context:
-    times = jnp.arange(likelihood.targets.shape[0])
-    return likelihood.windows.take(jnp.zeros_like(times), times)[1]
+def _conditional(head: Head) -> HasConditionals:
+    assert isinstance(head, HasConditionals)
+    return head
 
 
 @eqx.filter_jit
@@ -98,13 +98,14 @@ def _exact(
 
     Each has the weight of how well it foresaw the entries before in the same row.
     """
-    kernel, context = likelihood.kernel, _contexts(likelihood)
-    arrays, static = eqx.partition(kernel.members, eqx.is_array)
+    kernel = likelihood.kernel
 
     def one(point: Array) -> tuple[Array, Array, Array]:
         theta = kernel.scaling.standardise_z(point)
         thetas = jnp.broadcast_to(theta, (len(targets), theta.shape[0]))
-        return jax.vmap(lambda m: eqx.combine(m, static).conditionals(targets, context, thetas))(arrays)
+        return kernel.each_head(
+            lambda head, c: _conditional(head).conditionals(targets, c, thetas), likelihood.features
+        )
 
     log_q, below, above = jax.lax.map(one, z, batch_size=8)  # (n, M, T, d_y)
     before = jnp.cumsum(log_q, axis=-1) - log_q
@@ -116,13 +117,14 @@ def _exact(
 def _draw(
     key: Key[Array, ""], likelihood: SurrogateLikelihood, z: Float[Array, "n size"], count: int
 ) -> Float[Array, "count T d_y"]:
-    kernel, context = likelihood.kernel, _contexts(likelihood)
-    length = likelihood.targets.shape[0]
+    kernel, length = likelihood.kernel, len(likelihood.y)
 
     def one(i: Array) -> Float[Array, "T d_y"]:
         theta = kernel.scaling.standardise_z(z[i % len(z)])
         keys = jax.random.split(jax.random.fold_in(key, i), length)
-        return jax.vmap(lambda k, c: kernel.sample(k, c, theta))(keys, context)
+        return jax.vmap(lambda k, c: kernel.sample(k, c, theta), in_axes=(0, 1))(
+            keys, likelihood.features
+        )
 
     return jax.lax.map(one, jnp.arange(count), batch_size=16)
 

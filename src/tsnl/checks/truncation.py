@@ -1,28 +1,32 @@
 """Is the lag long enough? The kernel learned again with twice the lag, on the same simulations."""
 
 from dataclasses import replace
-from typing import Any
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Key
 from scipy.special import stdtr
 
 from tsnl.checks.draws import log_likelihoods, weighted_shift, weights
 from tsnl.checks.verdict import FAIL_P, FAIL_SHIFT, LOOK_P, LOOK_SHIFT, Level, Verdict
-from tsnl.kernel import Kernel
-from tsnl.kernel.memory import Windows, split
-from tsnl.methods.sequential.learning import Plan, learn, prepare
-from tsnl.methods.sequential.simulated import Simulated, choose
+from tsnl.kernel.examples import Simulated
+from tsnl.kernel.learn import held_out_scores, learn
+from tsnl.kernel.memory import Lags
+from tsnl.kernel.training import Training
+from tsnl.likelihood.surrogate import SurrogateLikelihood
+from tsnl.posterior import Posterior
 from tsnl.problem import Problem
 
 LOOK_NATS, FAIL_NATS = np.log(20.0), np.log(100.0)  # log-odds of the longer lag
 
 
 def check_lag(
-    key: Key[Array, ""], result: Any, simulated: Simulated, z: Float[np.ndarray, "n size"]
+    key: Key[Array, ""],
+    likelihood: SurrogateLikelihood,
+    problem: Problem,
+    simulated: Simulated,
+    chosen: Bool[np.ndarray, " N"],
+    training: Training,
+    z: Float[np.ndarray, "n size"],
 ) -> Verdict:
     """Held-out log-score and posterior, from L to 2L.
 
@@ -31,22 +35,32 @@ def check_lag(
 
     Args:
         key: a JAX random key.
-        result: a `Result` with a kernel.
-        simulated: its simulations.
-        z: its unconstrained draws.
+        likelihood: the learned one.
+        problem: the question.
+        simulated: the simulations of the run.
+        chosen: which of them the kernel learned from.
+        training: how it was learned.
+        z: unconstrained posterior draws.
     """
-    problem, likelihood = result.problem, result.posterior.likelihood
-    plan = result.method.plan(problem)
     old = likelihood.kernel
-    longer = min(2 * old.past.lag, problem.length - 1)
-    kernels = [_refit(key, plan, simulated, old, lag, problem) for lag in (old.past.lag, longer)]
+    longer = min(2 * old.spec.lag, problem.length - 1)
+    patterns = [np.isfinite(one) for one in problem.panel]
+    kernels = []
+    for lag in (old.spec.lag, longer):
+        memory = tuple(replace(m, lag=lag) if isinstance(m, Lags) else m for m in old.spec.memory)
+        spec, rng = replace(old.spec, memory=memory), np.random.default_rng(0)
+        given = (spec, old.scaling, simulated, chosen, patterns, training)
+        kernels.append(learn(key, rng, *given)[0])
     ours, same, twice = (
-        log_likelihoods(plan.likelihood(kernel, problem), z) for kernel in (old, *kernels)
+        log_likelihoods(
+            Posterior.learned(problem.prior, kernel, problem.panel, problem.inputs).likelihood, z
+        )
+        for kernel in (old, *kernels)
     )
     noise = weighted_shift(z, weights(ours - ours), weights(same - ours))
     moved = weighted_shift(z, weights(same - ours), weights(twice - ours))
-    gains = _gains(key, plan, simulated, kernels, problem)
-    return _verdict(old.past.lag, longer, moved, noise, gains, problem.length)
+    before, after = held_out_scores(key, kernels, simulated, chosen, training.held_out)
+    return _verdict(old.spec.lag, longer, moved, noise, after - before, problem.length)
 
 
 def _verdict(
@@ -88,49 +102,3 @@ def _p_value(gains: Float[np.ndarray, " n"]) -> float:
     """Of no gain, one-sided, over series."""
     error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else np.inf
     return float(stdtr(max(len(gains) - 1, 1), -gains.mean() / (error + 1e-12)))
-
-
-def _chosen(plan: Plan, simulated: Simulated, problem: Problem) -> Bool[np.ndarray, " capacity"]:
-    return choose(plan.strategy, simulated, problem, plan.simulations)
-
-
-def _refit(
-    key: Key[Array, ""], plan: Plan, simulated: Simulated, old: Kernel, lag: int, problem: Problem
-) -> Kernel:
-    chosen, past = _chosen(plan, simulated, problem), replace(old.past, lag=lag)
-    rng = np.random.default_rng(0)
-    return learn(key, rng, simulated, chosen, old.scaling, plan, past, problem)[0]
-
-
-def _gains(
-    key: Key[Array, ""], plan: Plan, simulated: Simulated, kernels: list[Kernel], problem: Problem
-) -> Float[np.ndarray, " n"]:
-    """Of each held-out series: log-score a row of the second kernel minus the first's."""
-    chosen, rows = _chosen(plan, simulated, problem), plan.rows(simulated.series)
-    targets = np.isfinite(rows).all(axis=2) & chosen[:, None]
-    options = plan.training
-    lag = kernels[0].past.lag  # it matters to a single series only
-    _, held = split(np.random.default_rng(0), targets, options.num_members, options.held_out, lag)
-    scores = []
-    for kernel in kernels:
-        windows, theta = prepare(
-            key, *plan.arrays(simulated), np.isfinite(rows), kernel.scaling, kernel.past, plan.dequantise
-        )
-        scores.append(np.asarray(_scores(kernel, windows, theta)))
-    gain = np.where(held, scores[1] - scores[0], 0.0).sum(axis=(0, 2))
-    count = held.sum(axis=(0, 2))
-    return gain[count > 0] / count[count > 0]
-
-
-@eqx.filter_jit
-def _scores(kernel: Kernel, windows: Windows, theta: Float[Array, "N size"]) -> Float[Array, "M N T"]:
-    """The log-density of every window by every member, in standardised units."""
-    length = windows.y.shape[1]
-
-    def one(now: tuple[Array, Array]) -> Float[Array, "M T"]:
-        series, point = now
-        y, context = windows.take(jnp.full(length, series), jnp.arange(length))
-        return kernel.member_log_probs(y, context, point)
-
-    log_q = jax.lax.map(one, (jnp.arange(len(theta)), theta), batch_size=4)
-    return jnp.swapaxes(log_q, 0, 1)

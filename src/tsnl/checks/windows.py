@@ -1,15 +1,16 @@
 """Has the kernel seen such windows? The observed ones against simulated ones near the posterior."""
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 from scipy.special import stdtr
 
 from tsnl.checks.verdict import Verdict, adjusted, by_p_value, spoken
-from tsnl.kernel import Kernel, Scaling
-from tsnl.kernel.memory import Past, Windows
-from tsnl.methods.sequential.simulated import Simulated
+from tsnl.kernel import Kernel, Lags, Scaling
+from tsnl.kernel.examples import Simulated
+from tsnl.kernel.memory import along
 
 NEIGHBOURS = 3  # the distance to the third is less of an accident than to the first
 AT_LEAST = 40  # simulations to compare with, where there are so many
@@ -45,7 +46,7 @@ def check_windows(
         "largest": _p_value(found[there].max(), others.max(axis=1)),
     }
     p = adjusted(p_values.values())
-    far = np.flatnonzero(there & (found > np.quantile(others, 0.99))) + 1 + kernel.past.lag
+    far = np.flatnonzero(there & (found > np.quantile(others, 0.99))) + 1 + kernel.spec.lag
     figures = {
         "p_value": p,
         "p_values": p_values,
@@ -75,7 +76,7 @@ def _distances(
     from scipy.spatial import KDTree  # slow to import
 
     both = np.concatenate([observed[None], series]).astype(jnp.result_type(float))
-    windows = np.asarray(_windows(kernel.scaling, kernel.past, both), dtype=float)
+    windows = np.asarray(_windows(kernel.scaling, kernel.spec.lag, both), dtype=float)
     half = 1 + len(series) // 2
     library = windows[1:half].reshape(-1, windows.shape[2])
     covariance = np.atleast_2d(np.cov(library.T))
@@ -98,18 +99,18 @@ def _near(simulated: Simulated, z: Float[np.ndarray, "n size"]) -> np.ndarray:
 
 @eqx.filter_jit
 def _windows(
-    scaling: Scaling, past: Past, series: Float[Array | np.ndarray, "N T d_y"]
+    scaling: Scaling, lag: int, series: Float[Array | np.ndarray, "N T d_y"]
 ) -> Float[Array, "N n width"]:
     """Each row with the L before it, standardised; those that reach before the start are left out."""
     y = scaling.standardise(jnp.asarray(series))
-    num_series, length, _ = y.shape
-    windows = Windows.of(y, jnp.ones(y.shape, bool), Past(past.lag, ()))
-    index = jnp.repeat(jnp.arange(num_series), length - past.lag)
-    times = jnp.tile(jnp.arange(past.lag, length), num_series)
-    rows, context = windows.take(index, times)
-    return jnp.concatenate([rows, context.lags.reshape(len(times), -1)], axis=1).reshape(
-        num_series, length - past.lag, -1
-    )
+    memory = Lags(lag).make(jax.random.key(0), y.shape[2], 0)
+
+    def one(rows: Array) -> Array:
+        seen, u = jnp.ones(rows.shape, bool), jnp.zeros((len(rows), 0))
+        near = along(memory, rows, seen, u)[:, : lag * rows.shape[1]]
+        return jnp.concatenate([rows, near], axis=1)[lag:]
+
+    return jax.vmap(one)(y)
 
 
 def _p_value(found: float, others: Float[np.ndarray, " n"]) -> float:

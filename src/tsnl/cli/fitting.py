@@ -89,7 +89,7 @@ def exact_moments(problem: Problem) -> tuple[float, float]:
     """Mean and sd of Q in the exact posterior of the demo's problem, by quadrature over z = log Q."""
     z = np.linspace(np.log(0.005), np.log(2.0), 500)
     with jax.enable_x64(True):
-        log_p = np.asarray(jax.vmap(ExactMCMC().posterior(problem))(jnp.asarray(z)[:, None]))
+        log_p = np.asarray(jax.vmap(ExactMCMC().exact_posterior(problem))(jnp.asarray(z)[:, None]))
     weights = np.exp(log_p - log_p.max())
     weights /= weights.sum()
     mean = float(weights @ np.exp(z))

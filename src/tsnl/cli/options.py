@@ -7,10 +7,14 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tsnl.methods import METHODS
-from tsnl.store.codec import OPTIONS
+import tsnl.methods  # noqa: F401, registers them
+from tsnl.methods.api import Method
+from tsnl.store.registry import kinds
 
-NAMES = {kind.__name__.lower(): kind for kind in METHODS}
+
+def known_methods() -> dict[str, type]:
+    """Names in lower case to the methods there are: built in, and registered by the user's file."""
+    return {kind.__name__.lower(): kind for kind in kinds() if Method in kind.__mro__}
 
 
 @dataclass(frozen=True)
@@ -75,9 +79,10 @@ def make_method(settings: Settings) -> Any:
     Raises:
         ValueError, TypeError: a name that is not known, or a value that does not fit.
     """
-    kind = NAMES.get(settings.method.lower().replace("-", "").replace("_", ""))
+    methods = known_methods()
+    kind = methods.get(settings.method.lower().replace("-", "").replace("_", ""))
     if kind is None:
-        names = ", ".join(one.__name__ for one in METHODS)
+        names = ", ".join(one.__name__ for one in methods.values())
         raise ValueError(f"method is {settings.method!r}, expected one of {names}.")
     return _make(kind(), settings.options or {}, kind.__name__)
 
@@ -86,10 +91,7 @@ def _make(default: Any, table: Mapping[str, Any], name: str) -> Any:
     """Options with the values of a table in place of their own; `class` there names another kind."""
     table = dict(table)
     if "class" in table:
-        kind = OPTIONS.get(str(table.pop("class")))
-        if kind is None or kind in METHODS:
-            raise ValueError(f"The class of {name} is unknown, expected one of {_inner()}.")
-        default = default if kind is type(default) else kind()
+        default = _instance(str(table.pop("class")), default, name)
     known = {field.name for field in fields(default)}
     unknown = sorted(set(table) - known)
     if unknown:
@@ -101,16 +103,24 @@ def _make(default: Any, table: Mapping[str, Any], name: str) -> Any:
         old = getattr(default, key)
         if isinstance(value, dict) and not is_dataclass(old):
             raise ValueError(f"{name}.{key} has no options inside it.")
-        values[key] = _make(old, value, f"{name}.{key}") if isinstance(value, dict) else _plain(value)
+        values[key] = _value_of(old, value, f"{name}.{key}")
     return replace(default, **values)
 
 
-def _inner() -> str:
-    return ", ".join(sorted(name for name, kind in OPTIONS.items() if kind not in METHODS))
+def _value_of(old: Any, value: Any, name: str) -> Any:
+    """A value of TOML as an option: tables are options inside options, lists are tuples."""
+    if isinstance(value, list):
+        return tuple(_value_of(None, item, name) for item in value)
+    return _make(old, value, name) if isinstance(value, dict) else value
 
 
-def _plain(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+def _instance(kind_name: str, default: Any, name: str) -> Any:
+    """Options of a class that is not a method, as they are by default."""
+    inner = {kind.__name__: kind for kind in kinds() if Method not in kind.__mro__}
+    if kind_name not in inner:
+        raise ValueError(f"The class of {name} is unknown, expected one of {', '.join(sorted(inner))}.")
+    kind = inner[kind_name]
+    return default if kind is type(default) else kind()
 
 
 def to_toml(settings: Settings, method: Any) -> str:
@@ -131,12 +141,15 @@ def _table(values: Mapping[str, Any], name: str) -> list[str]:
     for key, value in values.items():
         if is_dataclass(value):
             inner += _table({"class": type(value).__name__, **_fields(value)}, f"{name}.{key}")
-        elif isinstance(value, bool | int | float | str):
+        elif isinstance(value, bool | int | float | str | tuple | list):
             lines.append(f"{key} = {_value(value)}")
-        elif isinstance(value, tuple | list):
-            lines.append(f"{key} = [{', '.join(_value(item) for item in value)}]")
     return lines + inner
 
 
 def _value(value: Any) -> str:
+    if is_dataclass(value):
+        inside = {"class": type(value).__name__, **_fields(value)}
+        return "{" + ", ".join(f"{key} = {_value(item)}" for key, item in inside.items()) + "}"
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(_value(item) for item in value)}]"
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str | bool) else repr(value)

@@ -1,54 +1,183 @@
-r"""A fitted kernel q(y_t | past, theta): an ensemble of densities and the units they work in."""
+r"""A fitted kernel q(y_t | y_{1:t-1}, theta): an ensemble, the units it works in, and all its facts."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key
+import numpy as np
+from jaxtyping import Array, Bool, Float, Key
 
-from tsnl.kernel.heads.base import Density
-from tsnl.kernel.memory import Context, Past
+from tsnl.kernel.heads.base import Head
+from tsnl.kernel.member import KernelSpec, Member, features_before, fresh_members, has_weights
+from tsnl.kernel.memory.base import State, after
 from tsnl.kernel.region import Region
 from tsnl.kernel.scaling import Scaling
+from tsnl.problem.series import as_inputs
+from tsnl.store import codec, files
 
 
 class Kernel(eqx.Module):
     """The ensemble's average density, factor by factor.
 
+    Features and states of memories have a leading axis m: one for each member where memories have
+    weights, else one for all.
+
     Attributes:
-        members: densities stacked along a first axis.
-        scaling: between the user's units and the densities'.
-        past: how much of the past the densities see.
-        region: where the windows lie that they learned from.
-        gaps: whether they learned from contexts with entries missing.
+        members: memories and heads, stacked along a first axis.
+        scaling: between the user's units and theirs.
+        region: where the rows lie that they learned from.
+        spec: what it is of, and what it is made of.
     """
 
-    members: Density
+    members: Member
     scaling: Scaling
-    past: Past
     region: Region
-    gaps: bool = eqx.field(static=True, default=False)
+    spec: KernelSpec = eqx.field(static=True)
 
     def log_probs(
-        self, y: Float[Array, "n d_y"], context: Context, theta: Float[Array, "*n size"]
+        self, y: Float[Array, "n d_y"], features: Float[Array, "m n F"], theta: Float[Array, "*n size"]
     ) -> Float[Array, " n"]:
-        r"""\(\log \frac1M \sum_m q_m(y \mid \text{context}, \theta)\) of n windows, standardised."""
-        log_q = self.member_log_probs(y, context, theta)
+        r"""\(\log \frac1M \sum_m q_m(y \mid \text{features}, \theta)\) of n rows, standardised."""
+        log_q = self.member_log_probs(y, features, theta)
         return jax.nn.logsumexp(log_q, axis=0) - jnp.log(log_q.shape[0])
 
     def member_log_probs(
-        self, y: Float[Array, "n d_y"], context: Context, theta: Float[Array, "*n size"]
+        self, y: Float[Array, "n d_y"], features: Float[Array, "m n F"], theta: Float[Array, "*n size"]
     ) -> Float[Array, "M n"]:
-        """The log-density of each member at n windows, at one theta or at one for each window."""
-        arrays, static = eqx.partition(self.members, eqx.is_array)
-        return jax.vmap(lambda m: eqx.combine(m, static).log_probs(y, context, theta))(arrays)
+        """The log-density of each member at n rows, at one theta or at one for each row."""
+        return self.each_head(lambda head, c: head.log_probs(y, c, theta), features)
+
+    def each_head(
+        self, call: Callable[[Head, Float[Array, "..."]], Any], features: Float[Array, "m ..."]
+    ) -> Any:
+        """Call something with each member's head and features; the results have a first axis M."""
+        arrays, static = eqx.partition(self.members.head, eqx.is_array)
+        axis, given = (0, features) if has_weights(self.members.memory) else (None, features[0])
+        return jax.vmap(lambda a, c: call(eqx.combine(a, static), c), in_axes=(0, axis))(arrays, given)
+
+    def _each_memory(self, call: Callable[..., Any], *states: State) -> Any:
+        """Call something with each memory and its states; the results have a first axis m."""
+        arrays, static = eqx.partition(self.members.memory, eqx.is_array)
+        own = has_weights(self.members.memory)
+        mapped = jax.vmap(
+            lambda a, *s: call(eqx.combine(a, static), *s),
+            in_axes=(0 if own else None, *[0] * len(states)),
+            axis_size=self.spec.num_members if own else 1,
+        )
+        return mapped(arrays, *states)
 
     def sample(
-        self, key: Key[Array, ""], context: Context, theta: Float[Array, " size"]
+        self, key: Key[Array, ""], features: Float[Array, "m F"], theta: Float[Array, " size"]
     ) -> Float[Array, " d_y"]:
-        """Draw from the mixture of all members, in standardised units."""
-        arrays, static = eqx.partition(self.members, eqx.is_array)
+        """Draw a row from the mixture of all members, in standardised units."""
         key_member, key_draw = jax.random.split(key)
-        num_members = jax.tree.leaves(arrays)[0].shape[0]
-        index = jax.random.randint(key_member, (), 0, num_members)
-        member = jax.tree.map(lambda x: x[index], arrays)
-        return eqx.combine(member, static).sample(key_draw, context, theta)
+        index = jax.random.randint(key_member, (), 0, self.spec.num_members)
+        arrays, static = eqx.partition(self.members.head, eqx.is_array)
+        head = eqx.combine(jax.tree.map(lambda x: x[index], arrays), static)
+        return head.sample(key_draw, features[index if len(features) > 1 else 0], theta)
+
+    def features(
+        self, y: Float[Array, "T d_y"], seen: Bool[Array, "T d_y"], u: Float[Array, "T d_u"]
+    ) -> Float[Array, "m T F"]:
+        """What the heads see before each row of a standardised series."""
+        return self._each_memory(lambda memory: features_before(memory, y, seen, u))
+
+    def remember(
+        self, rows: Float[Array | np.ndarray, "T d_y"], inputs: Float[Array | np.ndarray, "T d_u"]
+    ) -> State:
+        """The memory after some rows, NaN where missing, in the user's units."""
+        return _remember(self, jnp.asarray(rows, dtype=float), jnp.asarray(inputs, dtype=float))
+
+    def push(
+        self, memory: State, y: Float[Array, " d_y"], seen: Bool[Array, " d_y"], u: Float[Array, " d_u"]
+    ) -> State:
+        """The memory after one more standardised row."""
+        row = jnp.where(seen, y, 0.0)
+        return self._each_memory(lambda one, state: one.push(state, row, seen, u), memory)
+
+    def next_features(self, memory: State, u: Float[Array, " d_u"]) -> Float[Array, "m F"]:
+        """What the heads see before the next row, under its standardised inputs."""
+        return self._each_memory(lambda one, s: jnp.concatenate([one.features(s), u]), memory)
+
+    def check_series(self, series: Float[np.ndarray, "T columns"]) -> Float[np.ndarray, "rows d_y"]:
+        """A series as the kernel sees it.
+
+        Raises:
+            ValueError: it does not fit.
+        """
+        rows = self.spec.rows(series)
+        if rows.shape[1] != self.spec.d_y:
+            what = "entries in all" if self.spec.whole else "column(s)"
+            raise ValueError(f"The series has {rows.shape[1]} {what}, the kernel knows {self.spec.d_y}.")
+        if np.isnan(rows).any() and not self.spec.gaps:
+            raise ValueError(
+                "The series has missing entries, which this kernel was not trained for: infer with "
+                "TSNL(gaps=True)."
+            )
+        return rows
+
+    def check_inputs(
+        self, inputs: Any, lengths: list[int]
+    ) -> tuple[Float[np.ndarray, "_ d_u"], ...] | None:
+        """Known inputs of series of these lengths, as the kernel takes them.
+
+        Raises:
+            ValueError: they do not fit, or are there where they should not be.
+        """
+        d_u = self.spec.d_u
+        if inputs is None and d_u == 0:
+            return None
+        if inputs is None:
+            raise ValueError(f"The kernel learned with {d_u} column(s) of inputs: give inputs here too.")
+        if d_u == 0:
+            raise ValueError(
+                "inputs were given, and the kernel learned without: infer(..., inputs=...)."
+            )
+        known = as_inputs(inputs, lengths)
+        if known[0].shape[1] != d_u:
+            raise ValueError(f"inputs has {known[0].shape[1]} column(s), the kernel knows {d_u}.")
+        return known
+
+    def save(self, path: Path) -> None:
+        """Write one safetensors file: the weights, and everything else as JSON in its header."""
+        leaves = jax.tree.leaves(eqx.filter(self, eqx.is_array))
+        facts = {"spec": codec.encode(self.spec), "transform": self.scaling.transform}
+        files.write_tensors(path, {f"{i:04d}": np.asarray(x) for i, x in enumerate(leaves)}, facts)
+
+    @staticmethod
+    def load(path: Path) -> "Kernel":
+        """Read what `save` wrote.
+
+        Raises:
+            ValueError: it is no kernel, or its weights do not fit what it says of itself.
+        """
+        tensors, facts = files.read_tensors(path)
+        spec = codec.decode(facts["spec"])
+        if not isinstance(spec, KernelSpec):
+            raise ValueError(f"{path.name} holds a {type(spec).__name__}, expected a kernel")
+        region = Region.unknown(spec.d_y, spec.groups())
+        skeleton = eqx.filter_eval_shape(_untrained, spec, facts["transform"], region)
+        places, tree = jax.tree.flatten(skeleton)
+        leaves = [tensors[name] for name in sorted(tensors)]
+        if [x.shape for x in places] != [x.shape for x in leaves]:
+            raise ValueError("its weights do not fit its options")
+        filled = [jnp.asarray(new, dtype=old.dtype) for old, new in zip(places, leaves, strict=True)]
+        return jax.tree.unflatten(tree, filled)
+
+
+def _untrained(spec: KernelSpec, transform: Any, region: Region) -> Kernel:
+    """A kernel of the right shapes."""
+    members = fresh_members(jax.random.key(0), spec)
+    y, z, u = jnp.zeros(spec.d_y), jnp.zeros(spec.size), jnp.zeros(spec.d_u)
+    scaling = Scaling(y, y, y, z, z, transform, u, u)
+    return Kernel(members, scaling, region, spec)
+
+
+@eqx.filter_jit
+def _remember(kernel: Kernel, rows: Float[Array, "T d_y"], inputs: Float[Array, "T d_u"]) -> State:
+    seen = ~jnp.isnan(rows)
+    y, u = kernel.scaling.standardise(jnp.where(seen, rows, 0.0)), kernel.scaling.standardise_u(inputs)
+    return kernel._each_memory(lambda memory: after(memory, y, seen, u))

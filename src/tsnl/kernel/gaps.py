@@ -11,11 +11,11 @@ RATE, RUN = 0.1, 0.1  # share of rows missing one by one, and in one run, where 
 def gap_masks(
     rng: np.random.Generator, panel: Sequence[Bool[np.ndarray, "_ d_y"]], length: int, n: int
 ) -> Bool[np.ndarray, "n T d_y"]:
-    """Which entries of n simulated series a kernel may see in its contexts.
+    """Which entries of n simulated series a memory may see.
 
-    Each is an observed pattern turned round by a random number of rows: as many entries missing, one by
-    one and in runs, as in the data, at any place. Where the data are complete each gets a pattern of its
-    own: a tenth of the rows at random and a run of a tenth.
+    Each is a circular shift of an observed pattern: as many entries missing, one by one and in runs, as
+    in the data, at any place. Where the data are complete each gets a pattern of its own: a tenth of
+    the rows at random and a run of a tenth.
 
     Args:
         rng: a numpy generator.

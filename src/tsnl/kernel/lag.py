@@ -5,11 +5,13 @@ simulations of a round and compare them.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
+Lag = int | Literal["acf", "validation", "aic", "bic"]
+RULES = ("acf", "validation", "aic", "bic")
 LADDER = (1, 2, 4, 8, 16, 32)
 THRESHOLD = 0.2  # of the autocorrelation norm, relative to lag 0
 
@@ -72,24 +74,24 @@ def by_score(
     rule: str,
     length: int,
     evaluate: Callable[[int], tuple[float, int]],
-    num_windows: int,
+    num_rows: int,
     ladder: Sequence[int] = LADDER,
 ) -> LagChoice:
     r"""The lag of a ladder with the best score.
 
     Args:
-        rule: "validation", held-out \(-\log q\) for each window; "aic" and "bic" add k / n and
+        rule: "validation", held-out \(-\log q\) for each row; "aic" and "bic" add k / n and
             k log(n) / 2n for the k trained weights.
         length: T; lags at or beyond it are left out.
         evaluate: lag to (held-out loss, number of trained weights).
-        num_windows: n.
+        num_rows: n.
         ladder: the lags to try.
     """
-    price = {"validation": 0.0, "aic": 1.0, "bic": 0.5 * np.log(num_windows)}[rule]
+    price = {"validation": 0.0, "aic": 1.0, "bic": 0.5 * np.log(num_rows)}[rule]
     scores = {}
     for lag in ladder:
         if lag < length:
             loss, num_weights = evaluate(lag)
-            scores[lag] = loss + price * num_weights / num_windows
+            scores[lag] = loss + price * num_weights / num_rows
     best = min(scores, key=lambda lag: scores[lag])
     return LagChoice(best, f"it has the best {rule} score of the lags {list(scores)}", scores)

@@ -1,4 +1,4 @@
-"""Which windows to learn from: the split is by series, never by window."""
+"""Which rows to learn from: the split is by series, never by row."""
 
 import numpy as np
 from jaxtyping import Bool
@@ -14,11 +14,11 @@ def split(
     """Which targets each member of an ensemble trains on, and which it is held to.
 
     Whole series are held out, other ones for each member in turn, so that the ensemble together learns
-    from all. With a single series, the last block of time is held out, a gap of `lag` before it.
+    from all. With a single series, the last block of time is held out, a gap of `lag` rows before it.
 
     Args:
         rng: a numpy generator.
-        targets: the windows that may be used at all.
+        targets: the rows that may be used at all.
         num_members: M.
         fraction: share of the series, or of the time, to hold out.
         lag: L.

@@ -9,11 +9,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from tsnl.kernel.fitted import Kernel
-from tsnl.kernel.memory import Past, Windows
-from tsnl.kernel.scaling import Scaling
 from tsnl.likelihood.completion import Completion
 
-BLOCK = 1024  # windows evaluated at once: bounds the memory of long series
+BLOCK = 1024  # rows evaluated at once: bounds the memory of long series
 
 
 class SurrogateLikelihood(eqx.Module):
@@ -23,17 +21,21 @@ class SurrogateLikelihood(eqx.Module):
 
     Attributes:
         kernel: the fitted kernel.
-        windows: the observed series, standardised; a shorter one has rows that are not seen at its end.
-        targets: which rows count, one series after the other.
+        y: standardised rows, one series after the other, each filled up to the longest.
+        features: of their pasts, computed once: they do not depend on theta.
+        targets: which rows count.
         log_jacobian: of the change from the user's units to the kernel's, of each row.
+        num_series: how many series.
         completion: the log-probability that a simulation does not fail, counted once for each series;
             None where none failed.
     """
 
     kernel: Kernel
-    windows: Windows
+    y: Float[Array, "rows d_y"]
+    features: Float[Array, "m rows F"]
     targets: Bool[Array, " rows"]
     log_jacobian: Float[Array, " rows"]
+    num_series: int = eqx.field(static=True)
     completion: Completion | None = None
 
     @staticmethod
@@ -44,25 +46,26 @@ class SurrogateLikelihood(eqx.Module):
         completion: Completion | None = None,
     ) -> "SurrogateLikelihood":
         """The likelihood of one or several series, NaN where not observed, under their inputs."""
-        prepared = _prepare(kernel.scaling, kernel.past, panel, tuple(inputs or ()))
-        return SurrogateLikelihood(kernel, *prepared, completion)
+        length = max(len(series) for series in panel)
+        rows = _stack(panel, length, np.nan)
+        none = np.zeros((len(panel), length, 0), dtype=rows.dtype)
+        u = _stack(inputs, length, 0.0) if inputs else none
+        return SurrogateLikelihood(kernel, *_prepare(kernel, rows, u), len(panel), completion)
 
     def __call__(self, z: Float[Array, " size"]) -> Float[Array, ""]:
         """The log-likelihood at an unconstrained z."""
         log_q = jnp.sum(self.factors(z))
-        return log_q if self.completion is None else log_q + len(self.windows.y) * self.completion(z)
+        return log_q if self.completion is None else log_q + self.num_series * self.completion(z)
 
     def factors(self, z: Float[Array, " size"]) -> Float[Array, " rows"]:
         """The log of each factor, zero where a row does not count; one series after the other."""
-        theta = self.kernel.scaling.standardise_z(z)
-        length, rows = self.windows.y.shape[1], self.targets.shape[0]
+        theta, rows = self.kernel.scaling.standardise_z(z), len(self.y)
 
         def block(index: Array) -> Array:
-            y, context = self.windows.take(index // length, index % length)
-            return self.kernel.log_probs(y, context, theta)
+            return self.kernel.log_probs(self.y[index], self.features[:, index], theta)
 
         if rows <= BLOCK:
-            log_q = block(jnp.arange(rows))
+            log_q = self.kernel.log_probs(self.y, self.features, theta)
         else:
             padded = -(-rows // BLOCK) * BLOCK
             index = jnp.minimum(jnp.arange(padded), rows - 1).reshape(-1, BLOCK)
@@ -70,28 +73,32 @@ class SurrogateLikelihood(eqx.Module):
         return jnp.where(self.targets, log_q + self.log_jacobian, 0.0)
 
 
+def _stack(
+    parts: Sequence[Float[Array | np.ndarray, "_ columns"]], length: int, fill: float
+) -> Float[np.ndarray, "n T columns"]:
+    padded = [((0, length - len(part)), (0, 0)) for part in parts]
+    pairs = zip(parts, padded, strict=True)
+    stacked = np.stack([np.pad(np.asarray(part), pad, constant_values=fill) for part, pad in pairs])
+    return stacked.astype(jnp.result_type(float))
+
+
 @eqx.filter_jit
 def _prepare(
-    scaling: Scaling,
-    past: Past,
-    panel: tuple[Array | np.ndarray, ...],
-    inputs: tuple[Array | np.ndarray, ...],
-) -> tuple[Windows, Bool[Array, " rows"], Float[Array, " rows"]]:
-    length = max(len(series) for series in panel)
-
-    def stack(parts: tuple[Array | np.ndarray, ...], fill: float) -> Float[Array, "n T columns"]:
-        padded = [((0, length - len(part)), (0, 0)) for part in parts]
-        return jnp.stack(
-            [
-                jnp.pad(jnp.asarray(part, dtype=float), pad, constant_values=fill)
-                for part, pad in zip(parts, padded, strict=True)
-            ]
-        )
-
-    rows = stack(panel, jnp.nan)
-    u = scaling.standardise_u(stack(inputs, 0.0)) if inputs else None
+    kernel: Kernel,
+    rows: Float[Array | np.ndarray, "n T d_y"],
+    inputs: Float[Array | np.ndarray, "n T d_u"],
+) -> tuple[
+    Float[Array, "rows d_y"], Float[Array, "m rows F"], Bool[Array, " rows"], Float[Array, " rows"]
+]:
+    scaling = kernel.scaling
     seen = ~jnp.isnan(rows)
     filled = jnp.where(seen, rows, 0.0)
-    windows = Windows.of(scaling.standardise(filled), seen, past, u)
+    y, u = scaling.standardise(filled), scaling.standardise_u(jnp.asarray(inputs))
+    features = jax.vmap(kernel.features, out_axes=1)(y, seen, u)  # (m, series, T, F)
     log_jacobian = jnp.sum(jnp.where(seen, scaling.log_jacobian(filled), 0.0), axis=2)
-    return windows, seen.all(axis=2).ravel(), log_jacobian.ravel()
+    return (
+        y.reshape(-1, y.shape[2]),
+        features.reshape(features.shape[0], y.shape[0] * y.shape[1], features.shape[3]),
+        seen.all(axis=2).ravel(),
+        log_jacobian.ravel(),
+    )

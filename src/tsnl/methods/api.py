@@ -1,12 +1,14 @@
-"""What every method of inference gives back."""
+"""What a method of inference is, what it gives back, and what a result is to those who look at it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Array, Float, Key
 
 from tsnl.kernel.lag import LagChoice
+from tsnl.likelihood.particle import require_filterable
 from tsnl.posterior import Posterior
 from tsnl.problem import Problem
 from tsnl.runtime.progress import Progress
@@ -39,8 +41,80 @@ class Outcome:
 
 @runtime_checkable
 class Method(Protocol):
-    """A frozen dataclass of options that can answer a problem."""
+    """A frozen dataclass of options that can answer a problem; subclass it for the defaults.
+
+    Attributes:
+        takes_missing: whether entries of the series may be missing.
+        takes_panel: whether there may be several series.
+        takes_table: whether simulations made elsewhere will do.
+        needs_density: whether the model must have `log_observation`.
+    """
+
+    takes_missing: ClassVar[bool] = False
+    takes_panel: ClassVar[bool] = False
+    takes_table: ClassVar[bool] = False
+    needs_density: ClassVar[bool] = False
 
     def run(self, key: Key[Array, ""], problem: Problem, progress: Progress) -> Outcome:
-        """Infer; see `tsnl.infer`."""
+        """Infer; see `tsnl.infer`. Everything random comes from the key."""
         ...
+
+    def exact_posterior(self, problem: Problem) -> Posterior | None:
+        """The posterior as a function, where problem and options alone define it."""
+        return None
+
+
+def check_capabilities(method: Method, problem: Problem) -> None:
+    """Refuse what a method cannot take, before anything runs.
+
+    Raises:
+        TypeError, ValueError: what it is, and what takes it.
+    """
+    name = type(method).__name__
+    if not isinstance(method, Method):
+        raise TypeError(f"method is a {name}, expected one such as tsnl.TSNL().")
+    if len(problem.panel) > 1 and not method.takes_panel:
+        raise ValueError(f"{name} takes one series, {len(problem.panel)} were given: use TSNL.")
+    missing = sum(int(np.isnan(one).sum()) for one in problem.panel)
+    if missing and not method.takes_missing:
+        raise ValueError(
+            f"The series has {missing} missing entries, which {name} cannot use yet: "
+            f"give a stretch without gaps."
+        )
+    if not problem.model.can_simulate and not method.takes_table:
+        raise TypeError(
+            f"{name} simulates, and a {type(problem.model).__name__} has no simulator to call: infer "
+            f"from it by TSNL or SNL."
+        )
+    if method.needs_density:
+        require_filterable(problem.laws)
+
+
+class Inference(Protocol):
+    """A result as checks, predictions and pictures see it; see `tsnl.Result`."""
+
+    @property
+    def draws(self) -> Mapping[str, np.ndarray]: ...  # noqa: D102
+    @property
+    def log_density(self) -> np.ndarray: ...  # noqa: D102
+    @property
+    def cost(self) -> int: ...  # noqa: D102
+    @property
+    def status(self) -> str: ...  # noqa: D102
+    @property
+    def lag(self) -> tuple[int, str] | None: ...  # noqa: D102
+    @property
+    def history(self) -> list[dict[str, Any]]: ...  # noqa: D102
+    @property
+    def arrays(self) -> Mapping[str, np.ndarray]: ...  # noqa: D102
+    @property
+    def posterior(self) -> Posterior | None: ...  # noqa: D102
+    @property
+    def problem(self) -> Problem: ...  # noqa: D102
+    @property
+    def method(self) -> Method: ...  # noqa: D102
+    @property
+    def seed(self) -> int: ...  # noqa: D102
+    @property
+    def failures(self) -> list[dict[str, Any]]: ...  # noqa: D102
+    def coordinates(self) -> dict[str, np.ndarray]: ...  # noqa: D102

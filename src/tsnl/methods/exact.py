@@ -9,16 +9,18 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from tsnl.likelihood.exact import ExactLikelihood
-from tsnl.methods.api import Outcome
+from tsnl.methods.api import Method, Outcome
 from tsnl.models.linear_gaussian import LinearGaussian
 from tsnl.posterior import Posterior, sample_posterior
 from tsnl.problem import Problem
 from tsnl.runtime.progress import Progress
 from tsnl.sampling import MCMC
+from tsnl.store.registry import register
 
 
+@register
 @dataclass(frozen=True)
-class ExactMCMC:
+class ExactMCMC(Method):
     r"""Sample \(p(\theta) \, p(y_{1:T} \mid \theta)\) with the Kalman filter's likelihood, in 64 bit.
 
     For `LinearGaussian` alone. Its cost is 0: the filter computes moments and never calls the dynamics.
@@ -37,7 +39,7 @@ class ExactMCMC:
         Raises:
             TypeError: the model is not linear and Gaussian.
         """
-        posterior = self.posterior(problem)
+        posterior = self.exact_posterior(problem)
         progress.start("Exact MCMC", 1)
         progress.now(0, f"sample by {self.sampler.kernel_for(problem.prior.size)}")
         begin = perf_counter()
@@ -60,7 +62,7 @@ class ExactMCMC:
         z, log_density = np.asarray(draws.z), np.asarray(draws.log_density)
         return Outcome(z, log_density, 0, status, [record], posterior)
 
-    def posterior(self, problem: Problem) -> Posterior:
+    def exact_posterior(self, problem: Problem) -> Posterior:
         """The exact posterior as a function.
 
         Raises:
@@ -72,4 +74,5 @@ class ExactMCMC:
                 f"model is a {type(model).__name__}, but ExactMCMC is for LinearGaussian alone, whose "
                 f"likelihood the Kalman filter knows. Use PMMH, or a method that only simulates."
             )
-        return Posterior(problem.prior, ExactLikelihood(problem.prior, model, problem.series))
+        likelihood = ExactLikelihood(problem.prior, model, problem.series)
+        return Posterior(problem.prior, likelihood, problem.panel)

@@ -12,7 +12,7 @@ Batches, time and random keys are somebody else's business: `trajectory` runs th
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -37,6 +37,8 @@ class StateSpaceModel(eqx.Module):
     One that adds `state_labels`, a name for each entry of its state, has them in tables and pictures.
     """
 
+    can_simulate: ClassVar[bool] = True
+
     @abstractmethod
     def sample_initial(self, key: Key[Array, ""], theta: Theta) -> State:
         r"""Draw \(x_0 \sim p_\theta(x_0)\)."""
@@ -58,6 +60,11 @@ class StateSpaceModel(eqx.Module):
         """Name to value of everything that can be inferred."""
         names = [f.name for f in fields(self) if not f.metadata.get("static", False)]
         return {name: getattr(self, name) for name in names}
+
+    @property
+    def has_density(self) -> bool:
+        """Whether its observation density can be evaluated, so that particle filters work on it."""
+        return isinstance(self, Filterable)
 
     def complete(self, theta: Theta | None = None) -> dict[str, Any]:
         """The model's own parameter values with those of `theta` in their place."""

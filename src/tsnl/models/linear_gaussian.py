@@ -16,8 +16,10 @@ from tsnl.models.arrays import (
     vector,
 )
 from tsnl.models.base import StateSpaceModel, Theta
+from tsnl.store.registry import register
 
 
+@register
 class LinearGaussian(StateSpaceModel):
     r"""Linear dynamics and observations with Gaussian noise.
 

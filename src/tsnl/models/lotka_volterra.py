@@ -12,8 +12,10 @@ from jaxtyping import Array, ArrayLike, Float, Key
 
 from tsnl.models.arrays import Parameter, parameter, real
 from tsnl.models.base import StateSpaceModel, Theta
+from tsnl.store.registry import register
 
 
+@register
 class LotkaVolterra(StateSpaceModel):
     r"""Predators A and prey B as a reaction network, seen through noisy counts.
 

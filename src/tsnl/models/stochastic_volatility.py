@@ -19,8 +19,10 @@ from tsnl.models.arrays import (
     vector,
 )
 from tsnl.models.base import StateSpaceModel, Theta
+from tsnl.store.registry import register
 
 
+@register
 class StochasticVolatility(StateSpaceModel):
     r"""Coupled assets whose log-volatilities follow a linear process.
 

@@ -1,6 +1,6 @@
 """The posterior as a function, of other data, and as data arrive."""
 
-from tsnl.posterior.base import Posterior, check_rows, sample_posterior
+from tsnl.posterior.base import Posterior, sample_posterior
 from tsnl.posterior.stream import Stream
 
-__all__ = ["Posterior", "Stream", "check_rows", "sample_posterior"]
+__all__ = ["Posterior", "Stream", "sample_posterior"]

@@ -16,17 +16,17 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Array, Float
 
 from tsnl.kernel.fitted import Kernel
-from tsnl.kernel.memory import Recent
-from tsnl.posterior.base import Posterior, check_inputs, check_rows, sample_posterior
-from tsnl.posterior.step import recent_of, step
+from tsnl.kernel.memory.base import State
+from tsnl.posterior.base import LogDensity, Posterior, sample_posterior
 from tsnl.problem.draws import constrained
 from tsnl.problem.series import as_series
 from tsnl.sampling.mcmc import MCMC
 from tsnl.sampling.smc import Cloud, rejuvenate
 from tsnl.sampling.spread import spread
+from tsnl.store.files import read_npz, write_npz
 
 REFRESH = 0.5  # effective share of the particles below which they are moved
 CAPACITY = 256  # rows that a likelihood is compiled for grow by as many
@@ -43,7 +43,7 @@ class Stream:
         inputs: their known inputs; no columns where there are none.
         cloud: weighted particles of z.
         coordinates: the particles as free entries of theta.
-        recent: what the kernel needs of the past.
+        memory: what the kernel keeps of the past.
         seed: of everything random.
         scores: one-step predictive log-score of every new row; NaN of a missing one.
         distances: how far every new row lies from the region that the kernel was trained on: above 1 it
@@ -57,7 +57,7 @@ class Stream:
     inputs: Float[np.ndarray, "T d_u"]
     cloud: Cloud
     coordinates: Float[np.ndarray, "particle size"]
-    recent: Recent
+    memory: State
     seed: int
     scores: tuple[float, ...] = ()
     distances: tuple[float, ...] = ()
@@ -76,6 +76,8 @@ class Stream:
     ) -> "Stream":
         """Particles of the posterior of a series, by MCMC on its kernel.
 
+        Chains start at the posterior's own draws, where it has some, else at draws of the prior.
+
         Args:
             posterior: a posterior with a learned kernel.
             series: (T,) or (T, d_y), the rows so far.
@@ -85,28 +87,31 @@ class Stream:
             sampler: how the first ones are drawn.
         """
         kernel = _kernel(posterior)
-        rows = check_rows(kernel, as_series(series))
-        known = check_inputs(kernel, inputs, [len(rows)])
+        rows = kernel.check_series(as_series(series))
+        known = kernel.check_inputs(inputs, [len(rows)])
         options = sampler or MCMC(num_draws=1000, min_effective=num_particles, max_extensions=20)
-        now = posterior.condition_rows(rows, inputs=known)
-        draws = sample_posterior(jax.random.key(seed), now, None, options)
+        now, points, covariance = posterior.given((rows,), known), None, None
+        if posterior.z is not None:
+            points = posterior.z.reshape(-1, posterior.z.shape[-1])
+            covariance = np.atleast_2d(np.cov(points.T))
+        draws = sample_posterior(jax.random.key(seed), now, points, options, covariance)
         flat = draws.z.reshape(-1, draws.z.shape[-1])
         cloud = Cloud.even(spread(np.random.default_rng(seed), flat, num_particles))
         points = _coordinates(posterior, cloud)
         u = np.zeros((len(rows), 0)) if known is None else known[0]
-        recent = recent_of(kernel, rows, u)
         bands = (_quantiles(points, cloud.weights),)
-        return Stream(posterior, rows, u, cloud, points, recent, seed, bands=bands)
+        memory = kernel.remember(rows, u)
+        return Stream(posterior, rows, u, cloud, points, memory, seed, bands=bands)
 
     def update(self, rows: Any, inputs: Any = None) -> "Stream":
         """The posterior after new rows, (d_y,) or (n, d_y), NaN where missing, under their inputs."""
         kernel = _kernel(self.start)
         values = np.atleast_1d(np.asarray(rows, dtype=np.float64))
         values = values[None] if values.ndim == 1 and values.size == self.series.shape[1] else values
-        checked = check_rows(kernel, as_series(values, empty=True))
+        checked = kernel.check_series(as_series(values, empty=True))
         if inputs is not None and len(checked) == 1:  # (d_u,), as (d_y,) of one row
             inputs = np.reshape(inputs, (1, -1))
-        known = check_inputs(kernel, inputs, [len(checked)])
+        known = kernel.check_inputs(inputs, [len(checked)])
         stream = self
         for i, row in enumerate(checked):
             stream = stream._one(row, np.zeros(0) if known is None else known[0][i])
@@ -123,8 +128,8 @@ class Stream:
     def _one(self, row: Float[np.ndarray, " d_y"], u: Float[np.ndarray, " d_u"]) -> "Stream":
         seen = np.isfinite(row)
         kernel, dtype = _kernel(self.start), self.cloud.z.dtype
-        filled = np.where(seen, row, 0.0).astype(dtype)
-        log_q, far, recent = step(kernel, self.recent, filled, seen, u.astype(dtype), self.cloud.z)
+        given = row.astype(dtype), u.astype(dtype)
+        log_q, far, memory = predict_row(kernel, self.memory, *given, self.cloud.z)
         series = np.concatenate([self.series, row[None]])
         inputs = np.concatenate([self.inputs, u[None]])
         cloud, score, distance = self.cloud, float("nan"), float("nan")
@@ -142,7 +147,7 @@ class Stream:
             inputs=inputs,
             cloud=cloud,
             coordinates=points,
-            recent=recent,
+            memory=memory,
             scores=(*self.scores, score),
             distances=(*self.distances, distance),
             bands=(*self.bands, _quantiles(points, cloud.weights)),
@@ -153,7 +158,7 @@ class Stream:
     def posterior(self) -> Posterior:
         """The posterior of all rows so far as a function."""
         known = (self.inputs,) if self.inputs.shape[1] else None
-        return self.start.condition_rows(self.series, inputs=known)
+        return self.start.given((self.series,), known)
 
     @property
     def log_evidence(self) -> float:
@@ -178,19 +183,17 @@ class Stream:
             for name in ("series", "inputs", "coordinates", "seed", "scores", "distances", "bands")
         }
         arrays |= {"z": self.cloud.z, "log_weights": self.cloud.log_weights, "refreshes": self.refreshes}
-        leaves = jax.tree.leaves(eqx.filter(self.recent, eqx.is_array))
-        arrays |= {f"recent.{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
-        with Path(path).open("wb") as file:
-            np.savez_compressed(file, **arrays)
+        leaves = jax.tree.leaves(self.memory)
+        arrays |= {f"memory.{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
+        write_npz(path, arrays)
 
     @staticmethod
     def load(path: str | Path, posterior: Posterior) -> "Stream":
         """Read what `save` wrote, for the posterior that the stream began with."""
-        with np.load(path, allow_pickle=False) as stored:
-            found = {name: stored[name] for name in stored.files}
-        skeleton = Recent.none(_kernel(posterior).past, found["series"].shape[1])
-        places, tree = jax.tree.flatten(skeleton)
-        leaves = [jnp.asarray(found[f"recent.{i}"]) for i in range(len(places))]
+        found, kernel = read_npz(path), _kernel(posterior)
+        nothing = np.zeros((0, kernel.spec.d_y)), np.zeros((0, kernel.spec.d_u))
+        places, tree = jax.tree.flatten(kernel.remember(*nothing))
+        leaves = [jnp.asarray(found[f"memory.{i}"]) for i in range(len(places))]
         return Stream(
             posterior,
             found["series"],
@@ -212,13 +215,35 @@ def _kernel(posterior: Posterior) -> Kernel:
     return posterior.kernel
 
 
+@eqx.filter_jit
+def predict_row(
+    kernel: Kernel,
+    memory: State,
+    row: Float[Array | np.ndarray, " d_y"],
+    inputs: Float[Array | np.ndarray, " d_u"],
+    z: Float[Array | np.ndarray, "n size"],
+) -> tuple[Float[Array, " n"], Float[Array, ""], State]:
+    """Log-density of a row at every z, its distance from the region, and the memory with it."""
+    scaling, seen = kernel.scaling, ~jnp.isnan(row)
+    filled = jnp.where(seen, row, 0.0)
+    y, u = scaling.standardise(filled), scaling.standardise_u(jnp.asarray(inputs))
+    one = kernel.next_features(memory, u)[:, None]
+    features = jnp.broadcast_to(one, (len(one), len(z), one.shape[2]))
+    log_q = kernel.log_probs(
+        jnp.broadcast_to(y, (len(z), len(y))), features, scaling.standardise_z(jnp.asarray(z))
+    )
+    log_q += jnp.sum(scaling.log_jacobian(filled))
+    distance = kernel.region.distance(y[None], one[0], kernel.spec.groups())[0]
+    return log_q, distance, kernel.push(memory, y, seen, u)
+
+
 def _padded(
     start: Posterior, series: Float[np.ndarray, "T d_y"], inputs: Float[np.ndarray, "T d_u"]
-) -> Posterior:
-    """The posterior, its rows filled up to one of few lengths: compiled seldom."""
+) -> LogDensity:
+    """The posterior's log-density, its rows filled up to one of few lengths: compiled seldom."""
     more = ((0, -len(series) % CAPACITY), (0, 0))
     known = (np.pad(inputs, more),) if inputs.shape[1] else None
-    return start.condition_rows(np.pad(series, more, constant_values=np.nan), inputs=known)
+    return start.given((np.pad(series, more, constant_values=np.nan),), known).log_density
 
 
 def _coordinates(posterior: Posterior, cloud: Cloud) -> Float[np.ndarray, "particle size"]:

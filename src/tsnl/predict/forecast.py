@@ -16,8 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from tsnl.evaluate.metrics.forecasts import crps, energy_score, inside
-from tsnl.methods.api import Method
-from tsnl.posterior import Posterior
+from tsnl.kernel import Kernel
 from tsnl.predict.futures import kernel_futures, simulator_futures
 from tsnl.predict.states import LEVELS
 from tsnl.problem import Problem
@@ -119,8 +118,7 @@ class Forecast:
 def draw_forecast(
     key: Key[Array, ""],
     problem: Problem,
-    method: Method,
-    posterior: Posterior | None,
+    kernel: Kernel | None,
     theta: dict[str, np.ndarray],
     horizon: int,
     inputs: Any,
@@ -136,16 +134,12 @@ def draw_forecast(
     if source == "simulator":
         draws = simulator_futures(key, problem, theta, known, num_particles)
         return Forecast(draws, problem.series, source)
-    kernel = None if posterior is None else posterior.kernel
-    options: Any = method
-    if kernel is None or options.plan(problem).whole:
+    if kernel is None or kernel.spec.whole:
         raise TypeError(
-            f"{type(method).__name__} learns no kernel of one row after the other: use "
-            f"source='simulator', or infer by TSNL."
+            "There is no learned kernel of one row after the other: use source='simulator', or infer by "
+            "TSNL."
         )
-    integer = options.plan(problem).dequantise
-    draws = kernel_futures(key, problem, kernel, theta, known, integer)
-    return Forecast(draws, problem.series, source)
+    return Forecast(kernel_futures(key, problem, kernel, theta, known), problem.series, source)
 
 
 def future_inputs(problem: Problem, horizon: int, inputs: Any) -> Float[np.ndarray, "horizon d_u"]:

@@ -9,13 +9,12 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from tsnl.kernel.fitted import Kernel
-from tsnl.kernel.memory import Recent
+from tsnl.kernel.memory.base import State as MemoryState
 from tsnl.likelihood.kalman import filter_moments
 from tsnl.likelihood.particle import bootstrap, require_filterable
 from tsnl.likelihood.paths import gaussian
 from tsnl.models.base import State, StateSpaceModel, Theta
 from tsnl.models.linear_gaussian import LinearGaussian
-from tsnl.posterior.step import recent_of
 from tsnl.predict.draws import each_draw, without_failed
 from tsnl.predict.states import filterable_rows, without_collapsed
 from tsnl.problem import Problem
@@ -28,11 +27,10 @@ def kernel_futures(
     kernel: Kernel,
     theta: dict[str, np.ndarray],
     inputs: Float[np.ndarray, "horizon d_u"],
-    integer: bool,
 ) -> Float[np.ndarray, "draw horizon d_y"]:
     """Roll the learned kernel forward from the end of the series, once for each draw of theta."""
-    recent = recent_of(kernel, problem.series, problem.all_inputs(0, 1)[0])
-    law = KernelFuture(problem.prior, kernel, recent, jnp.asarray(inputs, dtype=float), integer)
+    memory = kernel.remember(problem.series, problem.all_inputs(0, 1)[0])
+    law = KernelFuture(problem.prior, kernel, memory, jnp.asarray(inputs, dtype=float))
     return _finite(each_draw(key, law, theta))
 
 
@@ -42,33 +40,31 @@ class KernelFuture(eqx.Module):
     Attributes:
         prior: turns theta into what the kernel knows.
         kernel: the kernel.
-        recent: of the observed series.
+        memory: what it keeps of the observed series.
         inputs: known inputs of the rows to come; no columns where there are none.
-        integer: whether y counts: rows are rounded before they are remembered.
     """
 
     prior: Prior = eqx.field(static=True)
     kernel: Kernel
-    recent: Recent
+    memory: MemoryState
     inputs: Float[Array, "horizon d_u"]
-    integer: bool = eqx.field(static=True)
 
     def __call__(self, key: Key[Array, ""], theta: Theta) -> Float[Array, "horizon d_y"]:
         """Draw the rows, in the user's units."""
         scaling = self.kernel.scaling
         z = scaling.standardise_z(self.prior.unconstrain(theta))
 
-        def step(recent: Recent, now: tuple[Array, Array]) -> tuple[Recent, Array]:
+        def step(memory: MemoryState, now: tuple[Array, Array]) -> tuple[MemoryState, Array]:
             key, u = now
-            v = self.kernel.sample(key, recent.context(u), z)
+            v = self.kernel.sample(key, self.kernel.next_features(memory, u), z)
             y = scaling.restore(v)
-            if self.integer:
+            if self.kernel.spec.integer:  # counts are rounded before they are remembered
                 y = jnp.round(y)
                 v = scaling.standardise(y)
-            return recent.push(v, jnp.ones(v.shape, bool), u), y
+            return self.kernel.push(memory, v, jnp.ones(v.shape, bool), u), y
 
         keys = jax.random.split(key, len(self.inputs))
-        return jax.lax.scan(step, self.recent, (keys, scaling.standardise_u(self.inputs)))[1]
+        return jax.lax.scan(step, self.memory, (keys, scaling.standardise_u(self.inputs)))[1]
 
 
 def simulator_futures(

@@ -22,7 +22,7 @@ from jaxtyping import Array, Float, Key, PyTree
 from tsnl.likelihood.particle import advance, bootstrap, require_filterable, whole_rows
 from tsnl.models.base import StateSpaceModel, Theta, observation_shape
 from tsnl.posterior import Posterior, Stream
-from tsnl.posterior.step import step
+from tsnl.posterior.stream import predict_row
 from tsnl.predict.draws import each_draw
 from tsnl.predict.states import LEVELS, columns, state_labels
 from tsnl.sampling.smc import Cloud
@@ -88,8 +88,8 @@ class Track:
         assert kernel is not None
         cloud, dtype = self.cloud, self.cloud.z.dtype
         if np.isfinite(row).all():
-            given = (row.astype(dtype), np.isfinite(row), stream.inputs[-1].astype(dtype))
-            log_q = step(kernel, old.recent, *given, cloud.z)[0]
+            given = (row.astype(dtype), stream.inputs[-1].astype(dtype))
+            log_q = predict_row(kernel, old.memory, *given, cloud.z)[0]
             cloud, _ = cloud.reweigh(np.asarray(log_q, dtype=np.float64))
         num_draws, num_particles = self.filters.weights.shape
         if stream.refreshes > old.refreshes or cloud.effective < FEWEST * num_draws:

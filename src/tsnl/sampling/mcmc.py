@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Key
 
 from tsnl.sampling.diagnostics import effective_sizes, split_r_hat
 from tsnl.sampling.kernels import KERNELS, State, Tuning, evaluate
+from tsnl.store.registry import register
 
 BLOCK = 50  # steps of one compiled call
 FEW = 4  # parameters that a random walk is the best for
@@ -19,6 +20,7 @@ SHRINK = 5.0  # pseudo-draws behind the first covariance in each estimate of it
 STEERED, FROZEN = np.float32(3.0), np.float32(0.0)  # gains of the step size
 
 
+@register
 @dataclass(frozen=True)
 class MCMC:
     """How to sample.

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -30,6 +30,9 @@ class HostSimulator(ABC):
             that takes seconds, more one that takes milliseconds.
         in_flight: chunks that are with an executor at a time; `Processes` gets two for each worker.
     """
+
+    can_simulate: ClassVar[bool] = True
+    has_density: ClassVar[bool] = False
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     executor: Executor | None = None

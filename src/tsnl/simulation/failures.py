@@ -1,7 +1,7 @@
 """A record of the simulations that failed."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,20 +12,24 @@ from tsnl.simulation.chunk import Failure
 MOST = 10_000  # failures that are kept one by one
 
 
-@dataclass
+@dataclass(frozen=True)
 class FailureLog:
     """Number, parameters and reason of each simulation that failed, the first `MOST` of them."""
 
-    number: list[int] = field(default_factory=list)
-    z: list[np.ndarray] = field(default_factory=list)
-    reason: list[str] = field(default_factory=list)
+    number: tuple[int, ...] = ()
+    z: tuple[np.ndarray, ...] = ()
+    reason: tuple[str, ...] = ()
 
-    def add(self, failures: tuple[Failure, ...], z: Float[np.ndarray, "n size"], first: int) -> None:
-        """Take those of a batch whose first simulation has the number `first`."""
-        for failure in failures[: MOST - len(self.number)]:
-            self.number.append(failure.number)
-            self.z.append(z[failure.number - first])
-            self.reason.append(failure.reason)
+    def added(
+        self, failures: tuple[Failure, ...], z: Float[np.ndarray, "n size"], first: int
+    ) -> "FailureLog":
+        """With those of a batch whose first simulation has the number `first`."""
+        new = failures[: MOST - len(self.number)]
+        return FailureLog(
+            (*self.number, *(failure.number for failure in new)),
+            (*self.z, *(z[failure.number - first] for failure in new)),
+            (*self.reason, *(failure.reason for failure in new)),
+        )
 
     @staticmethod
     def of_arrays(arrays: Mapping[str, np.ndarray]) -> "FailureLog":
@@ -33,7 +37,7 @@ class FailureLog:
         if "failed.number" not in arrays:
             return FailureLog()
         number, z, reason = (arrays[f"failed.{name}"] for name in ("number", "z", "reason"))
-        return FailureLog(number.tolist(), list(z), reason.tolist())
+        return FailureLog(tuple(number.tolist()), tuple(z), tuple(reason.tolist()))
 
     def records(
         self, constrain_fn: Callable[[np.ndarray], dict[str, np.ndarray]]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,6 +20,9 @@ class Table:
         series: (n, T) or (n, T, d_y), T that of the observed series; NaN from the row where a simulation
             failed. Kept as (n, T, d_y).
     """
+
+    can_simulate: ClassVar[bool] = False
+    has_density: ClassVar[bool] = False
 
     theta: Mapping[str, Any]
     series: Any

@@ -1,25 +1,19 @@
-"""Plain JSON for the few kinds of objects that a saved run is made of; nothing is ever unpickled.
+"""Plain JSON for what a saved run is made of: numbers, text, arrays, distributions, registered classes.
 
-A name in a file can only pick from fixed tables of classes, and only their declared arguments.
+A name in a file can only pick from the table of `tsnl.register` and from numpyro's distributions, and
+only their declared arguments: nothing is ever unpickled.
 """
 
 import inspect
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 import jax
 import numpy as np
 import numpyro.distributions as dist
 
-from tsnl.kernel import MAF, Mixture, Spline
-from tsnl.kernel.training import Training
-from tsnl.methods import METHODS
-from tsnl.models import LinearGaussian, LotkaVolterra, StochasticVolatility
-from tsnl.problem.prior import Prior
-from tsnl.sampling import MCMC
-
-OPTIONS = {c.__name__: c for c in (*METHODS, MAF, Mixture, Spline, MCMC, Training)}
-MODELS = {c.__name__: c for c in (LinearGaussian, LotkaVolterra, StochasticVolatility)}
+from tsnl.store.registry import find_kind, registered
 
 
 class NotSavableError(TypeError):
@@ -40,32 +34,39 @@ class Unsaved:
         )
 
 
-def encode(value: Any) -> Any:
-    """A value as JSON: numbers, text, lists, arrays, options, models and distributions."""
+def encode(value: Any, *, functions: bool = False) -> Any:
+    """A value as JSON.
+
+    Args:
+        value: numbers, text, lists, arrays, distributions, or objects of registered classes.
+        functions: whether a function may stand in a field, of which the name alone is kept.
+
+    Raises:
+        NotSavableError: it has no plain form.
+    """
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, tuple | list):
-        return {"tuple": [encode(item) for item in value]}
+        return {"tuple": [encode(item, functions=functions) for item in value]}
+    if isinstance(value, Mapping):
+        return {"map": {str(k): encode(v, functions=functions) for k, v in value.items()}}
     if isinstance(value, np.ndarray | np.generic | jax.Array):
         return {"array": np.asarray(value, dtype=np.float64).tolist()}
     if isinstance(value, dist.Distribution):
         return _encode_distribution(value)
     name = type(value).__name__
-    if is_dataclass(value) and OPTIONS.get(name) is type(value):
+    if registered(value):
         members = {f.name: getattr(value, f.name) for f in fields(value)}
-        return {"class": name, "fields": {k: _encode_option(v) for k, v in members.items()}}
-    if is_dataclass(value) and MODELS.get(name) is type(value):
-        return {"class": name, "fields": {f.name: encode(getattr(value, f.name)) for f in fields(value)}}
-    raise NotSavableError(f"{name} has no plain form to save.")
-
-
-def _encode_option(value: Any) -> Any:
-    """An option as JSON; of a function, its name alone."""
-    if isinstance(value, Unsaved):
+        members = {k: encode(v, functions=functions) for k, v in members.items()}
+        return {"class": name, "fields": members}
+    if functions and isinstance(value, Unsaved):
         return {"function": value.name}
-    if callable(value) and OPTIONS.get(type(value).__name__) is not type(value):
-        return {"function": str(getattr(value, "__name__", type(value).__name__))}
-    return encode(value)
+    if functions and callable(value) and hasattr(value, "__name__"):
+        return {"function": str(value.__name__)}
+    raise NotSavableError(
+        f"{name} has no plain form to save: decorate the class with @tsnl.register, and give its fields "
+        f"plain values."
+    )
 
 
 def decode(value: Any) -> Any:
@@ -81,18 +82,25 @@ def decode(value: Any) -> Any:
     kinds = set(value)
     if kinds == {"tuple"}:
         return tuple(decode(item) for item in value["tuple"])
+    if kinds == {"map"}:
+        return {name: decode(item) for name, item in value["map"].items()}
     if kinds == {"array"}:
         return np.asarray(value["array"], dtype=np.float64)
     if kinds == {"class", "fields"}:
-        known = {**OPTIONS, **MODELS}
-        if value["class"] not in known:
-            raise ValueError(f"the unknown class {value['class']!r}")
-        return known[value["class"]](**{k: decode(v) for k, v in value["fields"].items()})
+        return find_kind(value["class"])(**{k: decode(v) for k, v in value["fields"].items()})
     if kinds == {"function"}:
         return Unsaved(str(value["function"]))
     if kinds == {"distribution", "arguments"}:
         return _decode_distribution(value)
     raise ValueError(f"the unknown form {sorted(kinds)}")
+
+
+def or_none(encode_fn: Callable[[Any], Any], value: Any) -> Any:
+    """The plain form of a value, None where it has none."""
+    try:
+        return encode_fn(value)
+    except NotSavableError:
+        return None
 
 
 def _encode_distribution(value: dist.Distribution) -> dict[str, Any]:
@@ -132,16 +140,3 @@ def _decode_distribution(value: dict[str, Any]) -> dist.Distribution:
     return kind(
         **{k: v.item() if isinstance(v, np.ndarray) and not v.shape else v for k, v in arguments.items()}
     )
-
-
-def encode_prior(prior: Prior) -> list[dict[str, Any]]:
-    """A prior as JSON; NotSavableError where a distribution has no plain form."""
-    return [{"names": list(names), **encode(d)} for names, d in prior.distributions]
-
-
-def decode_prior(sites: list[dict[str, Any]]) -> Prior:
-    """The other way."""
-    pairs = [(tuple(s["names"]), {k: v for k, v in s.items() if k != "names"}) for s in sites]
-    joint = {names: decode(d) for names, d in pairs if len(names) > 1}
-    alone = {names[0]: decode(d) for names, d in pairs if len(names) == 1}
-    return Prior(joint, **alone)

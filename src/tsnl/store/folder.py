@@ -15,6 +15,7 @@ import contextlib
 import hashlib
 import inspect
 import json
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -22,20 +23,36 @@ from typing import Any
 import jax
 import numpy as np
 
+from tsnl.kernel import Kernel
 from tsnl.kernel.lag import LagChoice
-from tsnl.kernel.memory import Past
-from tsnl.methods.sequential.learning import Plan
-from tsnl.methods.sequential.record import Finished
+from tsnl.methods.api import Method
+from tsnl.methods.sequential.state import SavedRound
 from tsnl.problem import Problem
 from tsnl.sampling import Draws
 from tsnl.simulation.chunk import Chunk, Failure
 from tsnl.simulation.worker import FILE_MODULE
 from tsnl.store import codec
-from tsnl.store import results as storage
-from tsnl.store.results import write_kernel, write_text, write_whole
+from tsnl.store.files import read_json, read_npz, write_json, write_npz
+from tsnl.store.results import RESULT, encode_prior, series_arrays
 
-FORMAT = 1
+FORMAT = 2
+RUN = "run.json"
 SCALARS = [f.name for f in fields(Draws) if f.name not in ("z", "log_density")]
+
+
+def refuse_to_overwrite(folder: Path) -> None:
+    """The one place that knows whether a folder holds a run.
+
+    Raises:
+        FileExistsError: it does, finished or not.
+    """
+    if (folder / RESULT).exists():
+        raise FileExistsError(f"{folder} holds a run already: choose another folder.")
+    if (folder / RUN).exists():
+        raise FileExistsError(
+            f"{folder} holds a run that was stopped: go on with resume=True (--resume), or choose "
+            f"another folder."
+        )
 
 
 class RunFolder:
@@ -45,7 +62,7 @@ class RunFolder:
         self.path = path
 
     @staticmethod
-    def open(path: Path, problem: Problem, method: Any, seed: int, resume: bool) -> "RunFolder":
+    def open(path: Path, problem: Problem, method: Method, seed: int, resume: bool) -> "RunFolder":
         """Begin a folder, or go on in one that asks the same question.
 
         Raises:
@@ -53,31 +70,27 @@ class RunFolder:
             ValueError: it is a run of something else, of a newer version, or damaged.
         """
         folder, asked = RunFolder(path), _question(problem, method, seed)
-        place = path / "run.json"
-        if not place.exists():
-            (path / "simulations").mkdir(parents=True, exist_ok=True)
-            (path / "rounds").mkdir(exist_ok=True)
-            write_whole(path / "data.npz", lambda file: np.savez_compressed(file, **_data(problem)))
-            write_text(place, json.dumps(asked, indent=1))
+        if resume and (path / RUN).exists():
+            _compare(path, read_json(path / RUN), asked)
             return folder
-        if not resume:
-            raise FileExistsError(
-                f"{path} holds a run: go on with resume=True (--resume), or choose another folder."
-            )
-        _compare(path, _read_json(place), asked)
+        refuse_to_overwrite(path)
+        (path / "simulations").mkdir(parents=True, exist_ok=True)
+        (path / "rounds").mkdir(exist_ok=True)
+        write_npz(path / "data.npz", series_arrays(problem))
+        write_json(path / RUN, asked)
         return folder
 
     @property
     def finished(self) -> bool:
         """Whether the result is there."""
-        return (self.path / "result.json").exists()
+        return (self.path / RESULT).exists()
 
     def get(self, first: int, count: int) -> Chunk | None:
         """The stored chunk, or None."""
         place = self.path / "simulations" / f"{first:08d}.npz"
         if not place.exists():
             return None
-        found = _read_npz(place)
+        found = _again(read_npz, place)
         theta = {name[6:]: value for name, value in found.items() if name.startswith("theta.")}
         pairs = zip(found["failed"].tolist(), found["reasons"].tolist(), strict=True)
         chunk = Chunk(first, theta, found["series"], tuple(Failure(int(n), str(r)) for n, r in pairs))
@@ -92,73 +105,60 @@ class RunFolder:
             "reasons": np.array([failure.reason for failure in chunk.failures], dtype=np.str_),
         }
         place = self.path / "simulations" / f"{first:08d}.npz"
-        write_whole(place, lambda file: np.savez(file, **arrays))
+        write_npz(place, arrays, compressed=False)
 
-    def get_round(self, number: int, plan: Plan, problem: Problem) -> Finished | None:
-        """A finished round, or None."""
-        place = self.path / "rounds" / f"{number:04d}.json"
-        if not place.exists():
-            return None
-        facts = _read_json(place)
-        arrays = _read_npz(place.with_suffix(".npz"))
-        try:
-            lag = LagChoice(facts["lag"][0], facts["lag"][1], {})
-            draws = Draws(arrays["z"], arrays["log_density"], **facts["draws"])
-            past = Past(lag.lag, plan.decays, plan.d_u(problem))
-            kernel = storage.read_kernel(place.with_suffix(".safetensors"), plan, past, problem)
-            return Finished(kernel, draws, facts["record"], lag)
-        except Exception as error:
-            raise ValueError(
-                f"{place} is damaged ({error}): delete it to run that round again."
-            ) from error
+    def rounds(self) -> Iterator[SavedRound]:
+        """The rounds that are finished, in order."""
+        number = 1
+        while (place := self._round(number)).exists():
+            facts = read_json(place)
+            arrays = _again(read_npz, place.with_suffix(".npz"))
+            try:
+                kernel = Kernel.load(place.with_suffix(".safetensors"))
+                draws = Draws(arrays["z"], arrays["log_density"], **facts["draws"])
+                lag = LagChoice(facts["lag"][0], facts["lag"][1], {})
+                saved = SavedRound(kernel, draws, facts["record"], lag, arrays["proposed"])
+            except Exception as error:
+                raise ValueError(
+                    f"{place} is damaged ({error}): delete it to run that round again."
+                ) from error
+            yield saved
+            number += 1
 
-    def put_round(self, number: int, finished: Finished) -> None:
+    def keep_round(self, number: int, finished: SavedRound) -> None:
         """Keep a round; its JSON file comes last, so that where it is, all is."""
-        place, draws = self.path / "rounds" / f"{number:04d}.json", finished.draws
-        arrays: dict[str, Any] = {"z": draws.z, "log_density": draws.log_density}
-        write_whole(place.with_suffix(".npz"), lambda file: np.savez(file, **arrays))
-        write_kernel(place.with_suffix(".safetensors"), finished.kernel)
+        place, draws = self._round(number), finished.draws
+        arrays = {"z": draws.z, "log_density": draws.log_density, "proposed": finished.proposed}
+        write_npz(place.with_suffix(".npz"), arrays, compressed=False)
+        finished.kernel.save(place.with_suffix(".safetensors"))
         facts = {
             "draws": {name: getattr(draws, name) for name in SCALARS},
             "record": finished.record,
             "lag": [finished.lag.lag, finished.lag.reason],
         }
-        write_text(place, json.dumps(facts))
+        write_json(place, facts)
+
+    def _round(self, number: int) -> Path:
+        return self.path / "rounds" / f"{number:04d}.json"
 
 
-def _read_json(place: Path) -> dict[str, Any]:
+def _again(read: Any, place: Path) -> dict[str, np.ndarray]:
     try:
-        found = json.loads(place.read_text())
-        if not isinstance(found, dict):
-            raise ValueError("no JSON object")
-        return found
-    except (OSError, ValueError) as error:
-        raise ValueError(f"{place} is damaged ({error}).") from error
+        return read(place)
+    except ValueError as error:
+        raise ValueError(f"{error} Delete it to make it again.") from error
 
 
-def _read_npz(place: Path) -> dict[str, np.ndarray]:
-    try:
-        with place.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
-    except Exception as error:  # zipfile, zlib and numpy raise what they like
-        raise ValueError(f"{place} is damaged ({error}): delete it to make it again.") from error
-
-
-def _data(problem: Problem) -> dict[str, Any]:
-    arrays: dict[str, Any] = {f"series.{i}": one for i, one in enumerate(problem.panel)}
-    return arrays | {f"inputs.{i}": one for i, one in enumerate(problem.inputs or ())}
-
-
-def _question(problem: Problem, method: Any, seed: int) -> dict[str, Any]:
+def _question(problem: Problem, method: Method, seed: int) -> dict[str, Any]:
     """What a run is about, as JSON that can be compared."""
     data = hashlib.sha256()
-    for name, value in _data(problem).items():
+    for name, value in series_arrays(problem).items():
         data.update(f"{name}{value.shape}".encode() + np.ascontiguousarray(value).tobytes())
-    prior = storage.or_none(codec.encode_prior, problem.prior)
+    prior = codec.or_none(encode_prior, problem.prior)
     return {
         "format": FORMAT,
         "seed": seed,
-        "method": codec.encode(method),
+        "method": codec.encode(method, functions=True),
         "prior": repr(problem.prior) if prior is None else prior,
         "model": fingerprint(problem.model),
         "series": data.hexdigest(),
@@ -172,7 +172,7 @@ def fingerprint(model: Any) -> Any:
     The source is that of its class or function, and of the whole file where `load_file` loaded it: such
     a file holds the model and nothing else.
     """
-    plain = storage.or_none(codec.encode, model)
+    plain = codec.or_none(codec.encode, model)
     if plain is not None:
         return plain
     kind = getattr(model, "simulate_fn", type(model))

@@ -1,46 +1,50 @@
 """A result as a folder of plain files: JSON, npz and safetensors; nothing is ever unpickled."""
 
 import json
-import os
-from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tsnl.kernel import Kernel, Region, Scaling
-from tsnl.kernel.memory import Past
+import tsnl.methods  # registers what a file may name
+import tsnl.models  # noqa: F401
+from tsnl.kernel import Kernel
 from tsnl.likelihood.completion import Completion
-from tsnl.methods.sequential.learning import Plan
+from tsnl.likelihood.surrogate import SurrogateLikelihood
+from tsnl.methods.api import Inference, Method
 from tsnl.posterior import Posterior
-from tsnl.problem import Problem
-from tsnl.problem.prior import Prior
+from tsnl.problem import Prior, Problem
+from tsnl.problem.draws import unconstrained
 from tsnl.simulation import as_simulator
 from tsnl.store import codec
+from tsnl.store.files import read_json, read_npz, write_npz, write_text
 
-FORMAT = 1
+FORMAT = 2
+KERNEL, DRAWS, RESULT = "kernel.safetensors", "draws.npz", "result.json"
 
 
-def write(folder: Path, result: Any) -> None:
-    """Write a `Result`."""
-    folder.mkdir(parents=True, exist_ok=True)
-    arrays: dict[str, Any] = {f"draws.{name}": value for name, value in result.draws.items()}
-    arrays |= {f"arrays.{name}": value for name, value in result.arrays.items()}
-    arrays |= {"log_density": result.log_density}
-    arrays |= {f"series.{i}": one for i, one in enumerate(result.problem.panel)}
-    arrays |= {f"inputs.{i}": one for i, one in enumerate(result.problem.inputs or ())}
-    likelihood = None if result.posterior is None else result.posterior.likelihood
-    completion: Completion | None = getattr(likelihood, "completion", None)
-    if completion is not None:
-        arrays |= {f"completion.{f.name}": getattr(completion, f.name) for f in fields(completion)}
-    write_whole(folder / "draws.npz", lambda file: np.savez_compressed(file, **arrays))
+def encode_prior(prior: Prior) -> list[dict[str, Any]]:
+    """A prior as JSON; NotSavableError where a distribution has no plain form."""
+    return [{"names": list(names), **codec.encode(d)} for names, d in prior.distributions]
+
+
+def decode_prior(sites: list[dict[str, Any]]) -> Prior:
+    """The other way."""
+    pairs = [(tuple(s["names"]), {k: v for k, v in s.items() if k != "names"}) for s in sites]
+    joint = {names: codec.decode(d) for names, d in pairs if len(names) > 1}
+    alone = {names[0]: codec.decode(d) for names, d in pairs if len(names) == 1}
+    return Prior(joint, **alone)
+
+
+def write(folder: Path, result: Inference) -> None:
+    """Write a `Result`; what cannot be saved is refused before any file is written.
+
+    Raises:
+        NotSavableError: the method, or something among its options, has no plain form.
+    """
     kernel = None if result.posterior is None else result.posterior.kernel
-    if kernel is not None:
-        write_kernel(folder / "kernel.safetensors", kernel)
     facts = {
         "format": FORMAT,
         "names": list(result.draws),
@@ -49,12 +53,27 @@ def write(folder: Path, result: Any) -> None:
         "lag": None if result.lag is None else list(result.lag),
         "history": result.history,
         "seed": result.seed,
-        "method": codec.encode(result.method),
-        "prior": or_none(codec.encode_prior, result.problem.prior),
-        "model": or_none(codec.encode, result.problem.model),
-        "past": None if kernel is None else [kernel.past.lag, list(kernel.past.decays)],
+        "method": codec.encode(result.method, functions=True),
+        "prior": codec.or_none(encode_prior, result.problem.prior),
+        "model": codec.or_none(codec.encode, result.problem.model),
+        "kernel": None if kernel is None else codec.encode(kernel.spec),
     }
-    write_text(folder / "result.json", json.dumps(facts, indent=1))
+    text = json.dumps(facts, indent=1)
+    folder.mkdir(parents=True, exist_ok=True)
+    arrays: dict[str, Any] = {f"draws.{name}": value for name, value in result.draws.items()}
+    arrays |= {f"arrays.{name}": value for name, value in result.arrays.items()}
+    arrays |= {"log_density": result.log_density, **series_arrays(result.problem)}
+    write_npz(folder / DRAWS, arrays | _completion_arrays(result.posterior))
+    (folder / KERNEL).unlink(missing_ok=True)
+    if kernel is not None:
+        kernel.save(folder / KERNEL)
+    write_text(folder / RESULT, text)
+
+
+def series_arrays(problem: Problem) -> dict[str, np.ndarray]:
+    """The observed series and their inputs, by name."""
+    arrays = {f"series.{i}": one for i, one in enumerate(problem.panel)}
+    return arrays | {f"inputs.{i}": one for i, one in enumerate(problem.inputs or ())}
 
 
 def read(folder: Path, model: Any, prior: Prior | None) -> dict[str, Any]:
@@ -64,9 +83,10 @@ def read(folder: Path, model: Any, prior: Prior | None) -> dict[str, Any]:
         ValueError: a file is missing, damaged or of a newer version, or model or prior must be given.
     """
     try:
-        facts = json.loads((folder / "result.json").read_text())
-        if facts["format"] > FORMAT:
-            raise ValueError(f"format {facts['format']}, newer than {FORMAT}: update tsnl")
+        facts = read_json(folder / RESULT)
+        if facts["format"] != FORMAT:
+            which = "newer" if facts["format"] > FORMAT else "older"
+            raise ValueError(f"format {facts['format']}, {which} than {FORMAT}: use that tsnl")
         return _fields(folder, facts, model, prior)
     except Exception as error:  # whatever is wrong with a file, the user reads which folder it was
         raise ValueError(f"{folder} is no readable run of tsnl: {error}") from error
@@ -76,21 +96,29 @@ def _fields(folder: Path, facts: dict[str, Any], model: Any, prior: Prior | None
     for name, given in (("model", model), ("prior", prior)):
         if given is None and facts[name] is None:
             raise ValueError(f"its {name} could not be saved; give it, as in load(path, {name}=...)")
-    model = codec.decode(facts["model"]) if model is None else as_simulator(model)
-    prior = codec.decode_prior(facts["prior"]) if prior is None else prior
-    method = codec.decode(facts["method"])
-    with (folder / "draws.npz").open("rb") as file, np.load(file, allow_pickle=False) as stored:
-        arrays = {name: stored[name] for name in stored.files}
+    model = as_simulator(codec.decode(facts["model"]) if model is None else model)
+    prior = decode_prior(facts["prior"]) if prior is None else prior
+    method, arrays = codec.decode(facts["method"]), read_npz(folder / DRAWS)
+    if not isinstance(method, Method):
+        raise ValueError(f"its method is a {type(method).__name__}")
     problem = Problem(model, prior, _numbered(arrays, "series"), _numbered(arrays, "inputs") or None)
+    draws = {name: arrays[f"draws.{name}"] for name in facts["names"]}
+    posterior = method.exact_posterior(problem)
+    if facts["kernel"] is not None:
+        kernel = _kernel(folder / KERNEL, problem)
+        completion = _completion(arrays, prior.size)
+        posterior = Posterior.learned(prior, kernel, problem.panel, problem.inputs, completion)
+    if posterior is not None:
+        posterior = replace(posterior, z=unconstrained(prior, draws))
     return {
-        "draws": {name: arrays[f"draws.{name}"] for name in facts["names"]},
+        "draws": draws,
         "log_density": arrays["log_density"],
         "cost": facts["cost"],
         "status": facts["status"],
         "lag": None if facts["lag"] is None else (facts["lag"][0], facts["lag"][1]),
         "history": facts["history"],
         "arrays": {name[7:]: value for name, value in arrays.items() if name.startswith("arrays.")},
-        "posterior": _posterior(folder, facts["past"], method, problem, _completion(arrays, prior.size)),
+        "posterior": posterior,
         "problem": problem,
         "method": method,
         "seed": facts["seed"],
@@ -101,6 +129,14 @@ def _numbered(arrays: dict[str, np.ndarray], name: str) -> tuple[np.ndarray, ...
     """All arrays `name.0`, `name.1`, ..., in their order."""
     count = sum(key.startswith(f"{name}.") for key in arrays)
     return tuple(arrays[f"{name}.{i}"] for i in range(count))
+
+
+def _completion_arrays(posterior: Posterior | None) -> dict[str, Any]:
+    likelihood = None if posterior is None else posterior.likelihood
+    if not isinstance(likelihood, SurrogateLikelihood) or likelihood.completion is None:
+        return {}
+    found = likelihood.completion
+    return {f"completion.{f.name}": np.asarray(getattr(found, f.name)) for f in fields(found)}
 
 
 def _completion(arrays: dict[str, np.ndarray], size: int) -> Completion | None:
@@ -114,76 +150,13 @@ def _completion(arrays: dict[str, np.ndarray], size: int) -> Completion | None:
     return Completion(**{name: jnp.asarray(value, dtype=float) for name, value in found.items()})
 
 
-def _posterior(
-    folder: Path, past: Any, method: Any, problem: Problem, completion: Completion | None
-) -> Posterior | None:
-    """The learned one where a kernel was saved, the exact one where the method has it."""
-    if past is None:
-        return method.posterior(problem) if hasattr(method, "posterior") else None
-    plan = method.plan(problem)
-    seen = Past(int(past[0]), tuple(past[1]), plan.d_u(problem))
-    kernel = read_kernel(folder / "kernel.safetensors", plan, seen, problem)
-    return Posterior(problem.prior, plan.likelihood(kernel, problem, completion))
-
-
-def write_kernel(place: Path, kernel: Kernel) -> None:
-    """The weights of a kernel, as safetensors."""
-    from safetensors.numpy import save
-
-    leaves = jax.tree.leaves(eqx.filter(kernel, eqx.is_array))
-    data = save({f"{i:04d}": np.asarray(x) for i, x in enumerate(leaves)})
-    write_whole(place, lambda file: file.write(data))
-
-
-def write_text(place: Path, text: str) -> None:
-    """A text file."""
-    write_whole(place, lambda file: file.write(text.encode()))
-
-
-def write_whole(place: Path, write: Callable[[Any], Any]) -> None:
-    """Write a file beside its place, see it onto the disk, and move it there: whole or not at all."""
-    beside = place.with_name(f".{place.name}.{os.getpid()}")
-    with beside.open("wb") as file:
-        write(file)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(place)
-
-
-def read_kernel(place: Path, plan: Plan, past: Past, problem: Problem) -> Kernel:
-    """A kernel of a plan's shapes with the weights of a file.
-
-    Raises:
-        ValueError: they do not fit.
-    """
-    from safetensors.numpy import load_file
-
-    weights = load_file(place)
-    return _fill(_skeleton(plan, past, problem), [weights[key] for key in sorted(weights)])
-
-
-def _skeleton(plan: Plan, past: Past, problem: Problem) -> Kernel:
-    """A kernel of the right shapes."""
-    d_y, size = plan.rows(problem.panel[0][None]).shape[2], problem.prior.size
-    keys = jax.random.split(jax.random.key(0), plan.training.num_members)
-    members = eqx.filter_vmap(lambda k: plan.family.make(k, d_y, past, size))(keys)
-    y, z, u = jnp.zeros(d_y), jnp.zeros(size), jnp.zeros(past.d_u)
-    scaling = Scaling(y, y, y, z, z, plan.transform, u, u)
-    return Kernel(members, scaling, past, Region.unknown(d_y, past), plan.gaps)
-
-
-def _fill(skeleton: Kernel, leaves: list[np.ndarray]) -> Kernel:
-    arrays, static = eqx.partition(skeleton, eqx.is_array)
-    places, tree = jax.tree.flatten(arrays)
-    if [x.shape for x in places] != [x.shape for x in leaves]:
-        raise ValueError("its weights do not fit its options")
-    filled = [jnp.asarray(new, dtype=old.dtype) for old, new in zip(places, leaves, strict=True)]
-    return eqx.combine(jax.tree.unflatten(tree, filled), static)
-
-
-def or_none(encode: Any, value: Any) -> Any:
-    """The plain form of a value, None where it has none."""
-    try:
-        return encode(value)
-    except codec.NotSavableError:
-        return None
+def _kernel(place: Path, problem: Problem) -> Kernel:
+    """The kernel in a file, which must fit the problem."""
+    kernel = Kernel.load(place)
+    if kernel.spec.size != problem.prior.size:
+        raise ValueError(
+            f"its kernel is of {kernel.spec.size} parameters, its prior of {problem.prior.size}"
+        )
+    for one in problem.panel:
+        kernel.check_series(one)
+    return kernel

@@ -1,43 +1,44 @@
-r"""What a conditional density q(y | context, theta) is, in standardised units.
+r"""What a head is: a density q(y | features, theta) of one row, in standardised units.
 
-A family is a frozen dataclass of options whose `make` gives a fresh density; a density is an
-`eqx.Module` for one window. Batches and ensembles are `vmap` outside.
+A family is a frozen dataclass of options whose `make` gives a fresh head; a head is an `eqx.Module` for
+one row. Batches and ensembles are `vmap` outside.
 """
 
 from abc import abstractmethod
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Bool, Float, Key
+from jaxtyping import Array, Float, Int, Key
 
-from tsnl.kernel.memory import Context, Past, Windows
+from tsnl.kernel.memory.base import Group
+
+Groups = tuple[Group, ...]
 
 
-class Density(eqx.Module):
-    """A conditional density of one observation."""
+class Head(eqx.Module):
+    """A conditional density of one row."""
 
     @abstractmethod
     def log_prob(
-        self, y: Float[Array, " d_y"], context: Context, theta: Float[Array, " size"]
+        self, y: Float[Array, " d_y"], features: Float[Array, " F"], theta: Float[Array, " size"]
     ) -> Float[Array, ""]:
-        r"""\(\log q(y_t \mid \text{context}, \theta)\)."""
+        r"""\(\log q(y_t \mid \text{features}, \theta)\)."""
 
     def log_probs(
-        self, y: Float[Array, "n d_y"], context: Context, theta: Float[Array, "*#n size"]
+        self, y: Float[Array, "n d_y"], features: Float[Array, "n F"], theta: Float[Array, "*#n size"]
     ) -> Float[Array, " n"]:
-        """The same for n windows, at one theta or at one for each window.
+        """The same for n rows, at one theta or at one for each row.
 
         A family that takes leading axes anyway need not be mapped.
         """
         axis = None if theta.ndim == 1 else 0
-        return jax.vmap(self.log_prob, in_axes=(0, 0, axis))(y, context, theta)
+        return jax.vmap(self.log_prob, in_axes=(0, 0, axis))(y, features, theta)
 
     @abstractmethod
     def sample(
-        self, key: Key[Array, ""], context: Context, theta: Float[Array, " size"]
+        self, key: Key[Array, ""], features: Float[Array, " F"], theta: Float[Array, " size"]
     ) -> Float[Array, " d_y"]:
         """Draw y_t."""
 
@@ -46,55 +47,68 @@ class Density(eqx.Module):
         return jnp.zeros(())
 
 
+class Rows(NamedTuple):
+    """Rows to look at before training begins.
+
+    Attributes:
+        y, features: of each row.
+        theta: of each series.
+        series: which series a row is of.
+        share: rows that each of these stands for.
+    """
+
+    y: Float[Array, "n d_y"]
+    features: Float[Array, "n F"]
+    theta: Float[Array, "N size"]
+    series: Int[Array, " n"]
+    share: Float[Array, ""]
+
+
 @runtime_checkable
-class Family(Protocol):
-    """Options of a family, and how to make a member of it."""
+class HeadFamily(Protocol):
+    """Options of a family of heads, and how to make one."""
 
-    def make(self, key: Key[Array, ""], d_y: int, past: Past, size: int) -> Density:
-        """A fresh density for d_y columns, a context as `past` says and `size` parameters."""
-        ...
-
-    def start(
-        self,
-        key: Key[Array, ""],
-        num_members: int,
-        windows: Windows,
-        theta: Float[Array, "N size"],
-        use: Bool[Array | np.ndarray, "M N T"],
-        past: Past,
-    ) -> Density:
-        """An ensemble to train, stacked along a first axis, that may have looked at the data."""
+    def make(self, key: Key[Array, ""], d_y: int, groups: Groups, size: int) -> Head:
+        """A fresh head for d_y columns, the groups of features and `size` parameters."""
         ...
 
 
-def flatten(context: Context, theta: Float[Array, " size"]) -> Float[Array, " inputs"]:
-    """Context and parameters as one vector, for families that look at them alike."""
-    parts = (context.lags.ravel(), context.absent.ravel(), context.far, context.inputs, theta)
-    return jnp.concatenate(parts)
+@runtime_checkable
+class StartsFromRows(Protocol):
+    """A family whose heads start better than fresh after a look at some rows."""
+
+    def start(self, head: Head, rows: Rows) -> Head:
+        """The head with what the rows say."""
+        ...
 
 
-def num_inputs(d_y: int, past: Past, size: int) -> int:
-    """Length of what `flatten` gives."""
-    return past.num_features(d_y) + size
+@runtime_checkable
+class HasConditionals(Protocol):
+    """A head that knows the distribution function of each component given those before it."""
+
+    def conditionals(
+        self, y: Float[Array, "n d_y"], features: Float[Array, "n F"], theta: Float[Array, "n size"]
+    ) -> tuple[Float[Array, "n d_y"], Float[Array, "n d_y"], Float[Array, "n d_y"]]:
+        """Log-density, probability below and probability above."""
+        ...
 
 
-def num_weights(density: Density, d_y: int, past: Past, size: int) -> int:
+def num_features(groups: Groups) -> int:
+    """Of all groups together."""
+    return sum(len(group.mean_sd) for group in groups)
+
+
+def num_weights(head: Head, d_y: int, groups: Groups, size: int) -> int:
     """The number of trained weights: those that the log-density depends on at some input.
 
     Masked and frozen entries have no gradient anywhere, so they do not count.
     """
-    arrays, static = eqx.partition(density, eqx.is_inexact_array)
+    arrays, static = eqx.partition(head, eqx.is_inexact_array)
+    cuts = d_y, d_y + size
 
-    def log_prob(arrays: Density, key: Key[Array, ""]) -> Array:
-        k = jax.random.split(key, 5)
-        context = Context(
-            jax.random.normal(k[0], (past.lag, d_y)),
-            jax.random.bernoulli(k[1], 0.5, (past.lag, d_y)) * 1.0,
-            jax.random.normal(k[2], (past.num_far(d_y),)),
-            jax.random.normal(k[4], (past.num_known,)),
-        )
-        y, theta = jnp.split(jax.random.normal(k[3], (d_y + size,)), [d_y])
-        return eqx.combine(arrays, static).log_prob(y, context, theta)
+    def log_prob(arrays: Head, key: Key[Array, ""]) -> Array:
+        y, theta, features = jnp.split(jax.random.normal(key, (cuts[1] + num_features(groups),)), cuts)
+        return eqx.combine(arrays, static).log_prob(y, features, theta)
 
     def nudge(x: Array) -> Array:  # no weight is hidden behind another that starts at zero
         return x + 0.1 * jax.random.normal(jax.random.key(x.size), x.shape)

@@ -2,72 +2,39 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Literal
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Bool, Float, Key
+from jaxtyping import Array, Float, Key
 
-from tsnl.kernel.heads.base import Density, flatten, num_inputs
-from tsnl.kernel.memory import Context, Past, Windows
+from tsnl.kernel.heads.base import Groups, Head, num_features
+from tsnl.store.registry import register
 
 ACTIVATIONS: dict[str, Callable] = {"relu": jax.nn.relu, "tanh": jnp.tanh, "silu": jax.nn.silu}
 
 
-class Flow(Density):
-    """A flow of y that sees context and parameters as one vector."""
+class Flow(Head):
+    """A flow of y that sees features and parameters as one vector."""
 
     flow: Any  # a flowjax distribution
 
     def log_prob(
-        self, y: Float[Array, " d_y"], context: Context, theta: Float[Array, " size"]
+        self, y: Float[Array, " d_y"], features: Float[Array, " F"], theta: Float[Array, " size"]
     ) -> Float[Array, ""]:
         """By the change of variables through all layers."""
-        return self.flow.log_prob(y, flatten(context, theta))
+        return self.flow.log_prob(y, jnp.concatenate([features, theta]))
 
     def sample(
-        self, key: Key[Array, ""], context: Context, theta: Float[Array, " size"]
+        self, key: Key[Array, ""], features: Float[Array, " F"], theta: Float[Array, " size"]
     ) -> Float[Array, " d_y"]:
         """Through the layers the other way."""
-        return self.flow.sample(key, condition=flatten(context, theta))
+        return self.flow.sample(key, condition=jnp.concatenate([features, theta]))
 
 
-class _FreshStart:
-    """An ensemble of flows starts at fresh ones."""
-
-    def make(self, key: Key[Array, ""], d_y: int, past: Past, size: int) -> Flow:
-        raise NotImplementedError
-
-    def start(
-        self,
-        key: Key[Array, ""],
-        num_members: int,
-        windows: Windows,
-        theta: Float[Array, "N size"],
-        use: Bool[Array | np.ndarray, "M N T"],
-        past: Past,
-    ) -> Flow:
-        """Fresh members, stacked."""
-        keys = jax.random.split(key, num_members)
-        shape = windows.y.shape[2], past, theta.shape[1]
-        fresh = eqx.filter_vmap(lambda k: self.make(k, *shape))(keys)
-        return eqx.combine(eqx.filter(fresh, eqx.is_array), _frame(self, *shape))
-
-
-@lru_cache(maxsize=64)
-def _frame(options: _FreshStart, d_y: int, past: Past, size: int) -> Flow:
-    """All of a flow but its arrays, the same objects each time.
-
-    flowjax makes new functions for every flow: a program for one would be compiled anew for the next.
-    """
-    return eqx.filter(options.make(jax.random.key(0), d_y, past, size), eqx.is_array, inverse=True)
-
-
+@register
 @dataclass(frozen=True)
-class MAF(_FreshStart):
+class MAF:
     """The paper's masked autoregressive flow: affine MADE layers.
 
     For scalar y a stack of affine layers is still affine in y: the density can only be Gaussian.
@@ -81,13 +48,14 @@ class MAF(_FreshStart):
     def __post_init__(self) -> None:
         _check(self.activation, self.num_layers, self.num_hidden, self.width)
 
-    def make(self, key: Key[Array, ""], d_y: int, past: Past, size: int) -> Flow:
+    def make(self, key: Key[Array, ""], d_y: int, groups: Groups, size: int) -> Flow:
         """A fresh flow."""
-        return Flow(autoregressive(key, self, d_y, num_inputs(d_y, past, size)))
+        return Flow(autoregressive(key, self, d_y, num_features(groups) + size))
 
 
+@register
 @dataclass(frozen=True)
-class Spline(_FreshStart):
+class Spline:
     """Autoregressive rational-quadratic splines: not Gaussian in any dimension, linear far out."""
 
     num_layers: int = 2
@@ -100,12 +68,12 @@ class Spline(_FreshStart):
     def __post_init__(self) -> None:
         _check(self.activation, self.num_layers, self.num_hidden, self.width)
 
-    def make(self, key: Key[Array, ""], d_y: int, past: Past, size: int) -> Flow:
+    def make(self, key: Key[Array, ""], d_y: int, groups: Groups, size: int) -> Flow:
         """A fresh flow."""
         from flowjax.bijections import RationalQuadraticSpline
 
         spline = RationalQuadraticSpline(knots=self.num_knots, interval=self.interval)
-        return Flow(autoregressive(key, self, d_y, num_inputs(d_y, past, size), spline))
+        return Flow(autoregressive(key, self, d_y, num_features(groups) + size, spline))
 
 
 def autoregressive(

@@ -1,6 +1,6 @@
 r"""A regression with a mixture of Gaussians for its noise, autoregressive over the components of y.
 
-Component j of y, given the context c, the parameters \(\theta\) and the components before it:
+Component j of y, given features c, parameters \(\theta\) and the components before it:
 
 1. A linear regression whose weights depend on theta, for the mean and for the log-scale,
    \(m = w(\theta)^T c + w_0(\theta)\), \(\log s = v(\theta)^T c + v_0(\theta)\),
@@ -28,15 +28,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Bool, Float, Key
+from jaxtyping import Array, Float, Key
 
-from tsnl.kernel.heads.base import Density
-from tsnl.kernel.heads.regression import Part, decouple, features, level, regression, soft
+from tsnl.kernel.heads.base import Groups, Head, Rows, num_features
+from tsnl.kernel.heads.regression import Part, decouple, level, regression, soft
 from tsnl.kernel.heads.ridge import ridge_start
 from tsnl.kernel.heads.weight_prior import minus_log_prior
-from tsnl.kernel.memory import Context, Past, Windows
+from tsnl.store.registry import register
 
 
+@register
 @dataclass(frozen=True)
 class Mixture:
     """Options of the family.
@@ -44,61 +45,41 @@ class Mixture:
     Attributes:
         num_components: Gaussians in the mixture.
         width, depth: of the network that shapes the mixture; width 0 leaves it out.
-        fading: prior sd of a lag's weight over that of the lag before it.
     """
 
     num_components: int = 4
     width: int = 32
     depth: int = 2
-    fading: float = 0.8
 
     def __post_init__(self) -> None:
         if self.num_components < 1 or self.depth < 1 or self.width < 0:
             raise ValueError(f"{self}: components and depth must be at least 1, width at least 0.")
-        if not 0 < self.fading <= 1:
-            raise ValueError(f"fading is {self.fading}, expected a number in (0, 1].")
 
-    def make(self, key: Key[Array, ""], d_y: int, past: Past, size: int) -> "MixtureDensity":
-        """A fresh density."""
+    def make(self, key: Key[Array, ""], d_y: int, groups: Groups, size: int) -> "MixtureHead":
+        """A fresh head."""
         keys = jax.random.split(key, d_y)
-        parts = (_fresh(k, self, past, d_y, size, j) for j, k in enumerate(keys))
-        return MixtureDensity(tuple(parts), self, past)
+        count = num_features(groups)
+        parts = (_fresh(k, self, count, size, j) for j, k in enumerate(keys))
+        return MixtureHead(tuple(parts), self, groups)
 
-    @eqx.filter_jit
-    def start(
-        self,
-        key: Key[Array, ""],
-        num_members: int,
-        windows: Windows,
-        theta: Float[Array, "N size"],
-        use: Bool[Array | np.ndarray, "M N T"],
-        past: Past,
-    ) -> "MixtureDensity":
-        """An ensemble that starts at the ridge regression of each member's windows."""
-        d_y, size = windows.y.shape[2], theta.shape[1]
-        keys = jax.random.split(key, num_members)
-        members = eqx.filter_vmap(lambda k: self.make(k, d_y, past, size))(keys)
-        starts = ridge_start(windows, theta, jnp.asarray(use).any(axis=0), self.fading)
-        for j, (mean, offset) in enumerate(starts):
-            members = eqx.tree_at(
-                _regression_of(j),
-                members,
-                [jnp.broadcast_to(w, (num_members, *w.shape)) for w in (mean, offset)],
-            )
-        return members
+    def start(self, head: "MixtureHead", rows: Rows) -> "MixtureHead":
+        """The weights of step 1 at their ridge regression."""
+        for j, weights in enumerate(ridge_start(rows, head.groups)):
+            head = eqx.tree_at(_regression_of(j), head, weights)
+        return head
 
 
-class MixtureDensity(Density):
+class MixtureHead(Head):
     """The density; see the module."""
 
     parts: tuple[Part, ...]
     options: Mixture = eqx.field(static=True)
-    past: Past = eqx.field(static=True)
+    groups: Groups = eqx.field(static=True)
 
     def log_prob(
         self,
         y: Float[Array, "*b d_y"],
-        context: Context,
+        features: Float[Array, "*b F"],
         theta: Float[Array, "*#b size"],
     ) -> Float[Array, "*b"]:
         """Sum over the components of their conditional log-densities; leading axes stay.
@@ -106,7 +87,7 @@ class MixtureDensity(Density):
         A theta without them is for all windows: what depends on it alone is then computed once.
         """
         total = lax.full_like(y[..., 0], 0.0)
-        for log_weights, white, log_scales, log_jacobian in self._whiten(y, context, theta):
+        for log_weights, white, log_scales, log_jacobian in self._whiten(y, features, theta):
             terms = log_weights - 0.5 * white * white - log_scales
             found = _log_sum(terms) - _log_sum(log_weights) - 0.5 * np.log(2 * np.pi)
             total = total + found + log_jacobian
@@ -115,11 +96,11 @@ class MixtureDensity(Density):
     log_probs = log_prob
 
     def conditionals(
-        self, y: Float[Array, "*b d_y"], context: Context, theta: Float[Array, "*#b size"]
+        self, y: Float[Array, "*b d_y"], features: Float[Array, "*b F"], theta: Float[Array, "*#b size"]
     ) -> tuple[Float[Array, "*b d_y"], Float[Array, "*b d_y"], Float[Array, "*b d_y"]]:
         """Of each component given those before it: log-density, probability below it and above it."""
         found = []
-        for log_weights, white, log_scales, log_jacobian in self._whiten(y, context, theta):
+        for log_weights, white, log_scales, log_jacobian in self._whiten(y, features, theta):
             share = jax.nn.softmax(log_weights)
             below, above = (jnp.sum(share * jax.scipy.stats.norm.cdf(x), -1) for x in (white, -white))
             terms = log_weights - 0.5 * white * white - log_scales
@@ -129,31 +110,31 @@ class MixtureDensity(Density):
         return log_q, below, above
 
     def _whiten(
-        self, y: Float[Array, "*b d_y"], context: Context, theta: Float[Array, "*#b size"]
+        self, y: Float[Array, "*b d_y"], features: Float[Array, "*b F"], theta: Float[Array, "*#b size"]
     ) -> Iterator[tuple[Array, Array, Array, Array]]:
         """Of each component: log-weights, whitened y and log-scales (K each), and the log-Jacobian."""
         before = y[..., :0]
         for j, part in enumerate(self.parts):
-            fit = regression(part, features(context), theta)
+            fit = regression(part, features, theta)
             residual = (y[..., j] - fit.mean) * lax.exp(-fit.log_scale)
             log_stretch, moved, log_scale = decouple(fit, before)
             left = (residual * lax.exp(log_stretch) - moved) * lax.exp(-log_scale)
-            log_weights, means, log_scales = self._mixture(part, context, theta, before)
+            log_weights, means, log_scales = self._mixture(part, features, theta, before)
             white = (left[..., None] - means) * lax.exp(-log_scales)
             yield log_weights, white, log_scales, log_stretch - log_scale - fit.log_scale
             before = _append(before, level(residual, 4.0))
 
     def sample(
-        self, key: Key[Array, ""], context: Context, theta: Float[Array, " size"]
+        self, key: Key[Array, ""], features: Float[Array, " F"], theta: Float[Array, " size"]
     ) -> Float[Array, " d_y"]:
         """The steps of `log_prob` the other way round, one component after the other."""
         y: list[Array] = []
         before = theta[:0]
         for part, key_j in zip(self.parts, jax.random.split(key, len(self.parts)), strict=True):
             key_pick, key_noise = jax.random.split(key_j)
-            fit = regression(part, features(context), theta)
+            fit = regression(part, features, theta)
             log_stretch, moved, log_scale = decouple(fit, before)
-            log_weights, means, log_scales = self._mixture(part, context, theta, before)
+            log_weights, means, log_scales = self._mixture(part, features, theta, before)
             k = jax.random.categorical(key_pick, log_weights)
             left = means[k] + jnp.exp(log_scales[k]) * jax.random.normal(key_noise)
             residual = (left * jnp.exp(log_scale) + moved) * jnp.exp(-log_stretch)
@@ -162,14 +143,14 @@ class MixtureDensity(Density):
         return jnp.stack(y)
 
     def _mixture(
-        self, part: Part, context: Context, theta: Array, before: Array
+        self, part: Part, features: Array, theta: Array, before: Array
     ) -> tuple[Array, Array, Array]:
         """Log-weights up to a constant, means and log-scales of the mixture (K each)."""
         k = self.options.num_components
         shape = part.shape
         if part.layers:
             (first, bias), *rest = part.layers
-            near = soft(features(context), 4.0)
+            near = soft(features, 4.0)
             cuts = near.shape[-1], near.shape[-1] + before.shape[-1]
             # in three parts: of a theta that is for all windows, and of windows that stay while it moves
             hidden = near @ first[: cuts[0]] + soft(theta, 4.0) @ first[cuts[1] :] + bias
@@ -185,8 +166,7 @@ class MixtureDensity(Density):
 
     def penalty(self) -> Float[Array, ""]:
         """Minus the log-prior of all weights."""
-        fading = self.options.fading
-        return sum((minus_log_prior(p, self.past, fading) for p in self.parts), jnp.zeros(()))
+        return sum((minus_log_prior(p, self.groups) for p in self.parts), jnp.zeros(()))
 
 
 def _log_sum(x: Float[Array, "*b K"]) -> Float[Array, "*b"]:
@@ -203,24 +183,23 @@ def _append(before: Float[Array, "*b j"], new: Float[Array, "*b"]) -> Float[Arra
 
 def _regression_of(j: int) -> Callable[[Any], tuple[Array, Array]]:
     """Where the weights that ridge regression starts are, in component j."""
-    return lambda density: (density.parts[j].mean, density.parts[j].offset)
+    return lambda head: (head.parts[j].mean, head.parts[j].offset)
 
 
-def _fresh(key: Key[Array, ""], options: Mixture, past: Past, d_y: int, size: int, j: int) -> Part:
+def _fresh(key: Key[Array, ""], options: Mixture, count: int, size: int, j: int) -> Part:
     """Weights at their start: regressions at zero, the network random with a small last layer."""
     keys = jax.random.split(key, options.depth + 1)
-    num_features = past.num_features(d_y)
     p1, p2 = 1 + size, 1 + size + comb(size + 1, 2)
     k = options.num_components
-    sizes = [num_features + j + size, *[options.width] * options.depth]
+    sizes = [count + j + size, *[options.width] * options.depth]
     pairs = pairwise(sizes) if options.width else ()
     layers = [
         (jax.random.normal(keys[i], (a, b)) / np.sqrt(a), jnp.zeros(b)) for i, (a, b) in enumerate(pairs)
     ]
     widths = jnp.where(jnp.arange(k) % 2, 0.2, -0.2)
     return Part(
-        mean=jnp.zeros((p1, num_features)),
-        scale=jnp.zeros((p1, num_features)),
+        mean=jnp.zeros((p1, count)),
+        scale=jnp.zeros((p1, count)),
         offset=jnp.zeros((p2, 2)),
         couple=jnp.zeros((p2, j)),
         curve=jnp.zeros((p2, 2 * j, 2)),

@@ -1,7 +1,7 @@
 """The weights of one component of a mixture density, and the regression that they make.
 
-Any leading axes of context and theta stay. This is traced often, in training and in sampling, so it uses
-`lax` where `jnp` would wrap a function of its own around every operation.
+Any leading axes of features and theta stay. This is traced often, in training and in sampling, so it
+uses `lax` where `jnp` would wrap a function of its own around every operation.
 """
 
 from typing import NamedTuple
@@ -11,8 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
-
-from tsnl.kernel.memory import Context
 
 
 class Part(eqx.Module):
@@ -29,19 +27,12 @@ class Part(eqx.Module):
 
 
 class Regression(NamedTuple):
-    """Step 1 and the coefficients of step 2 for one component: what depends on context and theta."""
+    """Step 1 and the coefficients of step 2 for one component: what depends on features and theta."""
 
     mean: Float[Array, "..."]
     log_scale: Float[Array, "..."]
     couple: Float[Array, "... before"]
     curve: Float[Array, "... twice 2"]
-
-
-def features(context: Context) -> Float[Array, "... F"]:
-    """Lags, absences, summaries and inputs as one vector, in the order that the weights' prior knows."""
-    batch = context.far.shape[:-1]
-    lags, absent = (x.reshape(*batch, -1) for x in (context.lags, context.absent))
-    return lax.concatenate([lags, absent, context.far, context.inputs], len(batch))
 
 
 def soft(x: Array, bound: float) -> Array:

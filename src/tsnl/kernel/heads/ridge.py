@@ -5,40 +5,31 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import cho_solve
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
-from tsnl.kernel.heads.regression import bases, features
+from tsnl.kernel.heads.base import Groups, Rows
+from tsnl.kernel.heads.regression import bases
 from tsnl.kernel.heads.weight_prior import feature_sd, slope_sd
-from tsnl.kernel.memory import Windows, pick_evenly
 
-ROWS = 16_384  # windows that the start is computed from, at most
 PSEUDO = 2.0  # rows of pooled variance behind each series' own
 
 
-def ridge_start(
-    windows: Windows, theta: Float[Array, "N size"], use: Bool[Array, "N T"], fading: float
-) -> list[tuple[Float[Array, "P1 F"], Float[Array, "P2 2"]]]:
+def ridge_start(rows: Rows, groups: Groups) -> list[tuple[Float[Array, "P1 F"], Float[Array, "P2 2"]]]:
     """For each component of y, the weights of the mean and the offsets of mean and log-scale.
 
     Two sweeps of generalised ridge regression on (1, theta) x features: the residual variance of each
     series gives the variance as a function of theta, and that weighs the rows of the next sweep.
     """
-    num_series, length = use.shape
-    rows = min(ROWS, num_series * length)
-    counts = jnp.cumsum(use.ravel(), dtype=jnp.int32)
-    index = pick_evenly(counts, rows)
-    series, time = index // length, index % length
-    y, context = windows.take(series, time)
-    c = jax.vmap(features)(context)
+    y, c, theta, series, share = rows
+    num_rows, num_series = len(y), len(theta)
     linear, quadratic = jax.vmap(bases)(theta)
     design = jnp.concatenate(
-        [(linear[series][:, :, None] * c[:, None, :]).reshape(rows, -1), quadratic[series]], axis=1
+        [(linear[series][:, :, None] * c[:, None, :]).reshape(num_rows, -1), quadratic[series]], axis=1
     )
-    mean_sd, _ = feature_sd(windows.past, c.shape[1], fading)
+    mean_sd, _ = feature_sd(groups)
     linear_sd, quadratic_sd = slope_sd(theta.shape[1])
     precision = jnp.concatenate([(1 / (linear_sd * mean_sd) ** 2).ravel(), 1 / quadratic_sd[:, 0] ** 2])
-    weight = jax.ops.segment_sum(jnp.ones(rows), series, num_series)
-    share = counts[-1] / rows  # each row stands for that many
+    weight = jax.ops.segment_sum(jnp.ones(num_rows), series, num_series)
 
     def component(target: Array) -> tuple[Array, Array]:
         def sweep(_: Any, before: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -47,7 +38,7 @@ def ridge_start(
             gram = (design * inverse).T @ design + jnp.diag(precision)
             solution = _solve(gram, (design * inverse).T @ target)
             square = jax.ops.segment_sum((target - design @ solution) ** 2, series, num_series)
-            pooled = jnp.sum(square) / rows
+            pooled = jnp.sum(square) / num_rows
             logs = 0.5 * jnp.log((square + PSEUDO * pooled) / (weight + PSEUDO) + 1e-8)
             ridge = jnp.diag(1 / quadratic_sd[:, 0] ** 2)
             weighted = quadratic * weight[:, None] * share

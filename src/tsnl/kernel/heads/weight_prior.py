@@ -14,12 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from tsnl.kernel.heads.base import Groups, num_features
 from tsnl.kernel.heads.regression import Part
-from tsnl.kernel.memory import Past
 
-# Prior standard deviations, found by measurement on the linear, volatility and predator-prey problems.
-LAG, ABSENT, FAR, INPUT = 1.0, 0.3, 0.5, 1.0  # of the mean's weights at theta's centre
-LAG_SCALE, ABSENT_SCALE, FAR_SCALE, INPUT_SCALE = 0.05, 1.0, 0.3, 0.3  # of the log-scale's
+# Prior standard deviations, found by measurement on the linear, volatility and predator-prey problems;
+# those of a feature's weight at theta's centre come with the memory that makes the feature.
 SLOPE = 0.3  # of a weight's change with theta, over the weight's own
 OFFSET, OFFSET_SLOPE, OFFSET_SQUARE = 3.0, 1.0, 0.3  # of offsets: constant, linear, products
 CURVE = 1 / 3
@@ -27,22 +26,11 @@ OUT, HIDDEN = 1.0, 3.0
 TYPICAL = 0.2  # size of a group that is not needed, over the sds above
 
 
-def feature_sd(
-    past: Past, num_features: int, fading: float
-) -> tuple[Float[np.ndarray, " F"], Float[np.ndarray, " F"]]:
-    """Prior sd of each feature's weight, in the mean and in the log-scale; lags fade."""
-    d_y = _num_columns(past, num_features)
-    fade = np.repeat(fading ** np.arange(past.lag), d_y)
-    rest = np.ones(past.num_far(d_y))
-    inputs = np.repeat(fading ** np.arange(past.lag + 1), past.d_u)
-    mean = np.concatenate([LAG * fade, ABSENT * fade, FAR * rest, INPUT * inputs])
-    parts = LAG_SCALE * fade, ABSENT_SCALE * fade, FAR_SCALE * rest, INPUT_SCALE * inputs
-    return mean, np.concatenate(parts)
-
-
-def _num_columns(past: Past, num_features: int) -> int:
-    """The d_y that gives so many features."""
-    return (num_features - past.num_known) // max(2 * past.lag + 2 * len(past.decays), 1)
+def feature_sd(groups: Groups) -> tuple[Float[np.ndarray, " F"], Float[np.ndarray, " F"]]:
+    """Prior sd of each feature's weight, in the mean and in the log-scale."""
+    mean = [sd for group in groups for sd in group.mean_sd]
+    scale = [sd for group in groups for sd in group.scale_sd]
+    return np.array(mean, dtype=float), np.array(scale, dtype=float)
 
 
 def slope_sd(size: int) -> tuple[Float[np.ndarray, "P1 1"], Float[np.ndarray, "P2 1"]]:
@@ -67,33 +55,33 @@ class Table(NamedTuple):
     alone: Float[np.ndarray, " weights"]
 
 
-def minus_log_prior(part: Part, past: Past, fading: float) -> Float[Array, ""]:
+def minus_log_prior(part: Part, groups: Groups) -> Float[Array, ""]:
     r"""Gaussian for what every kernel needs, shrinking for the groups that it may do without.
 
     A group w of n weights has a common scale that is unknown, \(\frac{n + 1}{2} \log(1 + |w|^2 / t^2)\):
     the marginal of N(0, \tau^2) with an inverse-gamma \(\tau^2\). One that the data do not ask for is
     pulled to zero, one that they do ask for is left alone.
     """
-    table = make_table(part, past, fading)
+    table = make_table(part, groups)
     weights = jnp.concatenate([leaf.ravel() for leaf in jax.tree.leaves(part)])
     square = (weights * table.precision) ** 2
     sizes = 0.5 * (table.groups.sum(axis=1) + 1)
     return 0.5 * square @ table.alone + sizes @ jnp.log1p(table.groups @ square / TYPICAL**2)
 
 
-def make_table(part: Part, past: Past, fading: float) -> Table:
+def make_table(part: Part, groups: Groups) -> Table:
     """The table for weights of these shapes, in numpy: a constant of the compiled program."""
     shapes = jax.tree.map(lambda leaf: np.zeros(leaf.shape), part)
     inverse = jax.tree.map(np.zeros_like, shapes)
     group = jax.tree.map(lambda leaf: np.full(leaf.shape, -1), shapes)
     count = itertools.count()
-    size, num_features = shapes.mean.shape[0] - 1, shapes.mean.shape[1]
-    mean_sd, scale_sd = feature_sd(past, num_features, fading)
+    size = shapes.mean.shape[0] - 1
+    mean_sd, scale_sd = feature_sd(groups)
     _, quadratic = slope_sd(size)
     inverse.shape[:], inverse.out[:] = 1.0, 1 / OUT
     for name, sd in (("mean", mean_sd), ("scale", scale_sd)):
         getattr(inverse, name)[:] = 1 / (slope_sd(size)[0] * sd)
-        for kind in _kinds(past, num_features):
+        for kind in _kinds(groups):
             for row in getattr(group, name):
                 row[kind] = next(count)
     for name in ("offset", "couple"):
@@ -104,7 +92,7 @@ def make_table(part: Part, past: Past, fading: float) -> Table:
     for i, (weight, _) in enumerate(inverse.layers):
         weight[:] = np.sqrt(weight.shape[1]) / HIDDEN
         if i == 0:
-            weight[:num_features] /= np.maximum(mean_sd, scale_sd)[:, None]
+            weight[: num_features(groups)] /= np.maximum(mean_sd, scale_sd)[:, None]
             for row in group.layers[0][0][-size:]:
                 row[:] = next(count)
     ids = np.concatenate([leaf.ravel() for leaf in jax.tree.leaves(group)])
@@ -114,9 +102,7 @@ def make_table(part: Part, past: Past, fading: float) -> Table:
     return Table(precision.astype(np.float32), marks, (ids < 0).astype(np.float32))
 
 
-def _kinds(past: Past, num_features: int) -> list[slice]:
-    """The groups of features: lags, absences, levels and sizes of the far past, inputs."""
-    d_y = _num_columns(past, num_features)
-    near, far = past.lag * d_y, len(past.decays) * d_y
-    edges = [0, near, 2 * near, 2 * near + far, 2 * near + 2 * far, num_features]
-    return [slice(a, b) for a, b in pairwise(edges) if b > a]
+def _kinds(groups: Groups) -> list[slice]:
+    """Where each group's features are."""
+    edges = np.cumsum([0, *(len(group.mean_sd) for group in groups)]).tolist()
+    return [slice(a, b) for a, b in pairwise(edges)]

@@ -1,26 +1,14 @@
-r"""Lagged windows of series: the only room that knows lags, padding, masks and the split by series.
+r"""What is kept of the past of a series.
 
-The target of time t is y_t; its context is what came before: the L near lags y_{t-1}, ..., y_{t-L}, a
-mark for each entry that is absent (before the start, or not observed), and coarse summaries of the whole
-past, exponentially weighted averages of y and of \(\log |y|\). The summaries let a short lag see far:
-they are recursions, one pass over a series, a fixed cost for each new row. Known inputs, where there are
-any, are part of the context: those of time t and of the near lags.
+    q(y_t | y_{1:t-1}, theta)  =  head( y_t | features of memory_{t-1}, theta )
+    memory_t                   =  push( memory_{t-1}, y_t, seen_t, u_t )
+
+A memory never sees theta: its features along a series are computed once for all theta, a new row costs
+one `push`, and a gap is a `push` of what was not seen.
 """
 
-from tsnl.kernel.memory.gather import Windows, pick, pick_evenly
-from tsnl.kernel.memory.past import Context, Past, Sums, far_past, summaries
-from tsnl.kernel.memory.recent import Recent
-from tsnl.kernel.split import split
+from tsnl.kernel.memory.base import Beside, Group, Memory, MemoryFamily, after, along
+from tsnl.kernel.memory.decays import Decays
+from tsnl.kernel.memory.lags import Lags
 
-__all__ = [
-    "Context",
-    "Past",
-    "Recent",
-    "Sums",
-    "Windows",
-    "far_past",
-    "pick",
-    "pick_evenly",
-    "split",
-    "summaries",
-]
+__all__ = ["Beside", "Decays", "Group", "Lags", "Memory", "MemoryFamily", "after", "along"]

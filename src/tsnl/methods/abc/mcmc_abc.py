@@ -13,17 +13,19 @@ from tsnl.methods.abc.distance import Distance, check_distance
 from tsnl.methods.abc.tolerance import KERNELS, Kernel, tighten
 from tsnl.methods.abc.trials import Trials, collapsed, expect, whole
 from tsnl.methods.abc.walk import Walk
-from tsnl.methods.api import Outcome
+from tsnl.methods.api import Method, Outcome
 from tsnl.problem import Problem
 from tsnl.runtime.progress import Progress
 from tsnl.sampling.diagnostics import effective_sizes, split_r_hat
+from tsnl.store.registry import register
 
 NUM_BLOCKS = 8  # of the warm-up: the proposal is learned anew after each
 MAX_R_HAT = 1.05
 
 
+@register
 @dataclass(frozen=True)
-class MCMCABC:
+class MCMCABC(Method):
     r"""Random walks that move only where a simulated series is close to the observed one.
 
     A step from z to z' is accepted with probability

@@ -11,15 +11,17 @@ from jaxtyping import Array, Float, Key
 
 from tsnl.methods.abc.distance import Distance, check_distance
 from tsnl.methods.abc.trials import MAX_BATCH, Trials, collapsed, expect, round_up, whole
-from tsnl.methods.api import Outcome
+from tsnl.methods.api import Method, Outcome
 from tsnl.problem import Problem
 from tsnl.runtime.progress import Progress
+from tsnl.store.registry import register
 
 FRACTION = 0.01  # where neither a tolerance nor a fraction is given
 
 
+@register
 @dataclass(frozen=True)
-class RejectionABC:
+class RejectionABC(Method):
     """Keep the prior draws whose simulated series are close to the observed one.
 
     Attributes:

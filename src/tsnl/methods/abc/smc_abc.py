@@ -13,9 +13,10 @@ from tsnl.methods.abc.distance import Distance, check_distance
 from tsnl.methods.abc.generation import Filling, Generation, first_generation, next_generation
 from tsnl.methods.abc.tolerance import KERNELS, Kernel, fit_ratio, tighten
 from tsnl.methods.abc.trials import Trials, expect, whole
-from tsnl.methods.api import Outcome
+from tsnl.methods.api import Method, Outcome
 from tsnl.problem import Problem
 from tsnl.runtime.progress import Progress
+from tsnl.store.registry import register
 
 CONVERGED = 0.99  # quantile above which a further generation would change next to nothing
 LEAST = 3  # generations before that is believed
@@ -24,8 +25,9 @@ RESAMPLE = 0.5  # effective share of the particles below which they are resample
 MANY = 1000  # particles where no number and no budget is given
 
 
+@register
 @dataclass(frozen=True)
-class SMCABC:
+class SMCABC(Method):
     r"""Keep parameters whose simulated series are close to the observed one; then demand closer ones.
 
     The first generation is the closest share of prior simulations. Each further one perturbs particles

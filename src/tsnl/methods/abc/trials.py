@@ -109,7 +109,7 @@ class Trials:
     def _simulate(self, z: Float[np.ndarray, "n size"]) -> Float[np.ndarray, "n T d_y"]:
         theta = _by_block(lambda part: _constrain(self.problem.prior, part), z)
         batch = self.problem.simulate(self.key_simulate, theta, self.count)
-        self.log.add(batch.failures, z, self.count)
+        self.log = self.log.added(batch.failures, z, self.count)
         self.count += len(z)
         return batch.series
 

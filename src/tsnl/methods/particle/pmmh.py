@@ -10,20 +10,22 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from tsnl.likelihood.estimate import Estimate
-from tsnl.methods.api import Outcome
+from tsnl.methods.api import Method, Outcome
 from tsnl.methods.particle.budget import Ledger, allot, divide
 from tsnl.methods.particle.pilot import Particles, choose_particles, start
 from tsnl.problem import Problem
 from tsnl.runtime.progress import Progress
 from tsnl.sampling.diagnostics import effective_sizes, split_r_hat
 from tsnl.sampling.pseudo_marginal import BLOCK, Chains, Path, Proposal, advance, estimates, rescue
+from tsnl.store.registry import register
 
 R_HAT, EFFECTIVE = 1.05, 100  # what healthy chains stay below and reach
 IDLE = 0.01  # acceptance below which a chain hardly moved
 
 
+@register
 @dataclass(frozen=True)
-class PMMH:
+class PMMH(Method):
     r"""Random-walk Metropolis with a bootstrap filter's estimate in the place of the likelihood.
 
     A chain at z with estimate \(\hat p\) moves to z' with probability
@@ -43,6 +45,7 @@ class PMMH:
     """
 
     takes_missing: ClassVar[bool] = True  # rows of NaN are skipped by the filter
+    needs_density: ClassVar[bool] = True
 
     num_steps: int = 1000
     num_warmup: int = 500

@@ -1,27 +1,27 @@
 """The options that sequential neural methods have in common."""
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
 
 import numpy as np
 from jaxtyping import Array, Key
 
-from tsnl.kernel import MAF, TRANSFORMS, Family, Transform
+from tsnl.kernel import MAF, TRANSFORMS, HeadFamily, KernelSpec, Transform
+from tsnl.kernel.lag import Lag
 from tsnl.kernel.training import Training
-from tsnl.methods.api import Outcome
-from tsnl.methods.sequential.learning import Lag, Plan
-from tsnl.methods.sequential.rounds import run_rounds
-from tsnl.methods.sequential.simulated import Strategy
+from tsnl.methods.api import Method, Outcome
 from tsnl.problem import Problem
 from tsnl.runtime.progress import Progress
 from tsnl.sampling import MCMC
 from tsnl.simulation import Table
 
+Strategy = Literal["all", "last", "best"]
+
 
 @dataclass(frozen=True, kw_only=True)
-class Sequential:
+class Sequential(Method):
     """Simulate, learn a density, sample, repeat.
 
     Attributes:
@@ -30,7 +30,7 @@ class Sequential:
         simulations: series simulated in each round.
         widen: how much wider than the last posterior to simulate, never wider than the prior; 1 is the
             paper's choice, more shows better how the density changes with theta.
-        density: the family of densities.
+        head: the family of densities.
         training: how they are fitted.
         sampler: how theta is sampled.
         strategy: which simulations to learn from: "all" so far, the "last" round's, or the "best", as
@@ -41,10 +41,13 @@ class Sequential:
         max_cost: the most calls of the dynamics to make, T for each simulation; None for no limit.
     """
 
+    title: ClassVar[str]
+    takes_table: ClassVar[bool] = True
+
     rounds: int = 5
     simulations: int = 20
     widen: float = 2.0
-    density: Family
+    head: HeadFamily
     training: Training = Training()
     sampler: MCMC = MCMC()
     strategy: Strategy = "all"
@@ -67,58 +70,52 @@ class Sequential:
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} is {getattr(self, name)!r}, expected one of {allowed}.")
 
+    @property
+    def lag_rule(self) -> Lag:
+        """The lag, or the rule that finds it."""
+        return 0
+
+    @abstractmethod
+    def spec(self, problem: Problem, lag: int) -> KernelSpec:
+        """What kernel to learn for a problem, with this lag."""
+
     def run(self, key: Key[Array, ""], problem: Problem, progress: Progress) -> Outcome:
         """Infer; see `tsnl.infer`."""
-        plan = self.plan(problem)
-        simulates = not isinstance(problem.model, Table)
-        if simulates and self.max_cost is not None and self.max_cost < problem.length:
+        from tsnl.methods.sequential.rounds import run  # which takes these options
+
+        self._check(problem)
+        return run(key, problem, self.on(problem), progress)
+
+    def on(self, problem: Problem) -> "Sequential":
+        """The options for a problem: with a table there is nothing to simulate in a second round."""
+        if not isinstance(problem.model, Table):
+            return self
+        return replace(self, rounds=1, simulations=len(problem.model), max_cost=None)
+
+    def affordable(self, cost: int, length: int) -> int:
+        """How many simulations a round may have, after so many calls of the dynamics."""
+        if self.max_cost is None:
+            return self.simulations
+        return min(self.simulations, (self.max_cost - cost) // length)
+
+    def integer(self, problem: Problem) -> bool:
+        """Whether y is integer-valued: as the option says, or where every observed value is."""
+        if self.dequantise is not None:
+            return self.dequantise
+        values = np.concatenate([series[np.isfinite(series)] for series in problem.panel])
+        return bool((values == np.round(values)).all())
+
+    def _check(self, problem: Problem) -> None:
+        """Refuse or warn of what will not work, before anything is simulated."""
+        if problem.model.can_simulate and self.affordable(0, problem.length) < 1:
             raise ValueError(
                 f"max_cost is {self.max_cost}, less than the {problem.length} calls of one simulation: "
                 f"allow at least a few of those."
             )
-        if isinstance(self.density, MAF) and plan.rows(problem.panel[0][None]).shape[2] == 1:
+        spec = self.spec(problem, self.lag_rule if isinstance(self.lag_rule, int) else 1)
+        if isinstance(self.head, MAF) and spec.d_y == 1:
             warnings.warn(
-                "For scalar y an affine MAF can only be a Gaussian: use density=Mixture() or Spline() "
+                "For scalar y an affine MAF can only be a Gaussian: use head=Mixture() or Spline() "
                 "unless that is what you want.",
-                stacklevel=4,
+                stacklevel=5,
             )
-        return run_rounds(key, problem, plan, progress)
-
-    def plan(self, problem: Problem) -> Plan:
-        """The options with everything decided."""
-        raise NotImplementedError
-
-    def make_plan(
-        self,
-        problem: Problem,
-        title: str,
-        whole: bool,
-        lag: Lag,
-        decays: tuple[float, ...],
-        gaps: bool = False,
-    ) -> Plan:
-        """The plan, with what the methods do not have in common."""
-        return Plan(
-            title=title,
-            whole=whole,
-            rounds=self.rounds,
-            simulations=self.simulations,
-            widen=self.widen,
-            lag=lag,
-            decays=decays,
-            family=self.density,
-            training=self.training,
-            sampler=self.sampler,
-            strategy=self.strategy,
-            transform=self.transform,
-            dequantise=is_integer(problem.panel) if self.dequantise is None else self.dequantise,
-            gaps=gaps,
-            stop=self.stop,
-            max_cost=self.max_cost,
-        )
-
-
-def is_integer(panel: Sequence[np.ndarray]) -> bool:
-    """Whether every observed value is an integer."""
-    values = np.concatenate([series[np.isfinite(series)] for series in panel])
-    return bool((values == np.round(values)).all())

@@ -1,188 +1,200 @@
 """Sequential neural likelihood: propose, simulate, learn, sample, repeat."""
 
 import time
-from dataclasses import replace
-from typing import Any
 
 import jax
 import numpy as np
 from jaxtyping import Array, Key
 
-from tsnl.kernel import Kernel, Scaling, fit_scaling
-from tsnl.kernel.lag import LagChoice
-from tsnl.kernel.memory import Past
+from tsnl.kernel import fit_scaling
+from tsnl.kernel.heads.base import num_weights
+from tsnl.kernel.lag import LagChoice, by_acf, by_score
+from tsnl.kernel.learn import learn
+from tsnl.kernel.member import fresh_head
 from tsnl.methods.api import Outcome
-from tsnl.methods.sequential.learning import Plan, decide_lag, learn
-from tsnl.methods.sequential.record import PHASES, Before, Finished, RoundStore, record, rougher
+from tsnl.methods.sequential.options import Sequential
 from tsnl.methods.sequential.simulated import (
     Simulated,
-    add_simulations,
-    add_table,
     choose,
     propose,
+    simulate_at,
+    take_table,
     warn_if_far,
 )
+from tsnl.methods.sequential.state import Form, RoundState, RoundStore, draft_sampler, record
 from tsnl.posterior import Posterior, sample_posterior
 from tsnl.problem import Problem
 from tsnl.runtime.progress import Progress
-from tsnl.sampling import MCMC, Draws
+from tsnl.sampling import Draws
 from tsnl.simulation import Table
 
 CONVERGED = 0.15  # shift of mean and of log sd, in posterior sds, below which a round was idle
-ROUGH = 0.5  # share of the training steps in a round that is only proposed from
+DRAFT = 0.5  # share of the training steps in a round that is only proposed from
 
 
-def run_rounds(
-    key: Key[Array, ""], problem: Problem, plan: Plan, progress: Progress, before: Before | None = None
+def run(
+    key: Key[Array, ""],
+    problem: Problem,
+    options: Sequential,
+    progress: Progress,
+    state: RoundState | None = None,
 ) -> Outcome:
-    """Algorithm 1: propose, simulate, learn the kernel, sample, repeat."""
-    if isinstance(problem.model, Table):  # there is nothing to simulate in a second round
-        plan = replace(plan, rounds=1, simulations=len(problem.model), max_cost=None)
-    run = _Run(key, problem, plan, progress, before)
-    progress.start(plan.title, plan.rounds)
-    status = f"finished: all {plan.rounds} rounds run"
+    """Algorithm 1, from a state, or from what the problem's store has kept of an earlier start."""
+    store = problem.store if isinstance(problem.store, RoundStore) else None
+    if state is None:
+        state = restore(key, problem, options, store)
+    progress.start(options.title, options.rounds)
+    while not (status := why_stop(problem, options, state)):
+        report_progress(progress, options, state)
+        state = one_round(key, problem, options, state)
+        if store is not None:
+            store.keep_round(state.number, state.saved())
+    progress.now(options.rounds, status)
+    return outcome(problem, state, status)
+
+
+def one_round(
+    key: Key[Array, ""], problem: Problem, options: Sequential, state: RoundState
+) -> RoundState:
+    """One round: pure, but for the clock; the key is that of the whole run."""
+    key_simulate, key_rounds, key_lag = jax.random.split(key, 3)
+    keys = jax.random.split(jax.random.fold_in(key_rounds, state.number), 4)
+    rng = np.random.default_rng(np.asarray(jax.random.key_data(keys[3])))
+    clock = [time.perf_counter()]
     if isinstance(problem.model, Table):
-        status = f"finished: one round on a table of {plan.simulations} simulations"
-    for round_ in range(plan.rounds):
-        count = plan.affordable(run.simulated.cost, problem.length)
-        if count == 0:
-            status = f"stopped after round {round_}: the budget of {plan.max_cost:,} calls is used up"
-            break
-        moved = run.round(round_, count)
-        if plan.stop == "converged" and moved < CONVERGED:
-            status = f"converged after round {round_ + 1} of {plan.rounds}: "
-            status += f"it moved the posterior by {moved:.2f} sd"
-            break
-    draws = run.draws
-    assert draws is not None  # a plan has at least one round, and a budget for it
-    if not draws.healthy:
-        status += (
-            f"; the chains need a look: R-hat {draws.r_hat:.3f}, effective size {draws.effective:.0f}"
+        simulated = take_table(problem, state.simulated, problem.model)
+    else:
+        count = options.affordable(state.simulated.cost, problem.length)
+        z = propose(keys[0], rng, problem, state.z, count, options.widen)
+        simulated = simulate_at(key_simulate, problem, state.simulated, z)
+    form = state.form or fit_scaling_and_lag(key_lag, problem, options, simulated)
+    clock.append(time.perf_counter())
+
+    draft = is_draft(problem, options, simulated, state.number)
+    chosen = choose(options.strategy, simulated, problem, options.simulations)
+    patterns = [np.isfinite(one) for one in problem.panel]
+    given = (form.spec, form.scaling, simulated.all, chosen, patterns, options.training)
+    kernel, fit = learn(keys[1], rng, *given, effort=DRAFT if draft else 1.0)
+    clock.append(time.perf_counter())
+
+    learned = (kernel, problem.panel, problem.inputs, simulated.completion())
+    posterior = Posterior.learned(problem.prior, *learned)
+    sampler = draft_sampler(options.sampler, options.simulations) if draft else options.sampler
+    points, spread = where_to_start(simulated, state.z)
+    draws = sample_posterior(keys[2], posterior, points, sampler, spread)
+    clock.append(time.perf_counter())
+    return state.after(simulated, form, kernel, draws, record(simulated, fit, draws, state.z, clock))
+
+
+def is_draft(problem: Problem, options: Sequential, simulated: Simulated, number: int) -> bool:
+    """Whether a round is only proposed from, so that its kernel may be rough.
+
+    The last round gets all, and so does every round that decides whether there is another.
+    """
+    more = options.affordable(simulated.cost, problem.length) > 0
+    return more and number + 1 < options.rounds and options.stop == "never"
+
+
+def where_to_start(simulated: Simulated, z: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
+    """Points near the posterior, and its covariance where there are draws of the one before."""
+    points = simulated.there.z
+    if z is None:
+        return points, None
+    old = z.reshape(-1, points.shape[1])
+    return np.concatenate([points, old[:: -(-len(old) // 64)]]), np.atleast_2d(np.cov(old.T))
+
+
+def fit_scaling_and_lag(
+    key: Key[Array, ""], problem: Problem, options: Sequential, simulated: Simulated
+) -> Form:
+    """Units, and the lag by its rule, from the first round's simulations."""
+    series, inputs, z = simulated.there
+    rule = options.lag_rule
+    first = options.spec(problem, rule if isinstance(rule, int) else 1)
+    known = None if first.whole else inputs
+    scaling = fit_scaling(first.rows(series), z, options.transform, known)
+    warn_if_far(np.concatenate(problem.panel), series)
+    if isinstance(rule, int):
+        return Form(first, scaling, LagChoice(rule, "it was given", {}))
+    if rule == "acf":
+        lag = by_acf(max(problem.panel, key=len), series)
+        return Form(options.spec(problem, lag.lag), scaling, lag)
+    there = np.isfinite(simulated.series[:, 0, 0])
+    patterns = [np.isfinite(one) for one in problem.panel]
+
+    def evaluate(lag: int) -> tuple[float, int]:
+        spec, rng = options.spec(problem, lag), np.random.default_rng(0)  # the same series held out
+        given = (simulated.all, there, patterns, options.training)
+        _, fit = learn(key, rng, spec, scaling, *given)
+        if rule == "validation":
+            return fit.held_out_loss, 0
+        return fit.held_out_loss, num_weights(fresh_head(key, spec), spec.d_y, spec.groups(), spec.size)
+
+    num_rows = int(np.isfinite(first.rows(series)).all(axis=2).sum())
+    lag = by_score(rule, problem.length, evaluate, num_rows)
+    return Form(options.spec(problem, lag.lag), scaling, lag)
+
+
+def why_stop(problem: Problem, options: Sequential, state: RoundState) -> str:
+    """Why there is no further round, in plain words; empty where there is one."""
+    if state.number == 0:
+        return ""
+    shift = state.history[-1]["shift"]
+    if options.stop == "converged" and shift < CONVERGED:
+        return (
+            f"converged after round {state.number} of {options.rounds}: it moved the posterior by "
+            f"{shift:.2f} sd"
         )
-    progress.now(plan.rounds, status)
+    if isinstance(problem.model, Table):
+        return f"finished: one round on a table of {options.simulations} simulations"
+    if state.number >= options.rounds:
+        return f"finished: all {options.rounds} rounds run"
+    if options.affordable(state.simulated.cost, problem.length) < 1:
+        return f"stopped after round {state.number}: the budget of {options.max_cost:,} calls is used up"
+    return ""
+
+
+def outcome(problem: Problem, state: RoundState, status: str) -> Outcome:
+    """The state as every method gives it back."""
+    assert state.draws is not None  # there was a round
+    assert state.form is not None
+    if not state.draws.healthy:
+        status += _unhealthy(state.draws)
     return Outcome(
-        z=draws.z,
-        log_density=draws.log_density,
-        cost=run.simulated.cost,
+        z=state.draws.z,
+        log_density=state.draws.log_density,
+        cost=state.simulated.cost,
         status=status,
-        history=run.history,
-        posterior=run.posterior,
-        lag=None if plan.whole else run.lag,
-        arrays=run.simulated.arrays(),
+        history=list(state.history),
+        posterior=state.posterior(problem),
+        lag=None if state.form.spec.whole else state.form.lag,
+        arrays=state.simulated.arrays(),
     )
 
 
-class _Run:
-    """What the rounds have come to: simulations, kernel, draws and records."""
+def _unhealthy(draws: Draws) -> str:
+    return f"; the chains need a look: R-hat {draws.r_hat:.3f}, effective size {draws.effective:.0f}"
 
-    scaling: Scaling
-    lag: LagChoice
-    posterior: Posterior
 
-    def __init__(
-        self,
-        key: Key[Array, ""],
-        problem: Problem,
-        plan: Plan,
-        progress: Progress,
-        before: Before | None,
-    ) -> None:
-        self.problem, self.plan, self.progress = problem, plan, progress
-        self.key_simulate, self.key, self.key_lag = jax.random.split(key, 3)
-        self.draws: Draws | None = None
-        self.z: np.ndarray | None = None
-        self.history: list[dict[str, Any]] = []
-        capacity = plan.rounds * plan.simulations
-        if before is None:
-            self.simulated = Simulated.none(problem, capacity)
-        else:
-            self.simulated = before.simulated.grown(problem, before.simulated.count + capacity)
-            self.z, self.history = before.z, list(before.history)
-            self.scaling, self.lag = before.scaling, before.lag
-
-    def round(self, round_: int, count: int) -> float:
-        """One round with `count` simulations; how far it moved the posterior."""
-        plan, problem, simulated = self.plan, self.problem, self.simulated
-        keys = jax.random.split(jax.random.fold_in(self.key, round_), 4)
-        rng = np.random.default_rng(np.asarray(jax.random.key_data(keys[3])))
-        clock = [time.perf_counter()]
-        self.tell(round_, 0)
-        store = problem.store if isinstance(problem.store, RoundStore) else None
-        kept = None if store is None else store.get_round(round_, plan, problem)
+def restore(
+    key: Key[Array, ""], problem: Problem, options: Sequential, store: RoundStore | None
+) -> RoundState:
+    """The state after the rounds that a store has kept; simulations are read from it, not made anew."""
+    state = RoundState.start(problem, options)
+    key_simulate = jax.random.split(key, 3)[0]
+    for saved in () if store is None else store.rounds():
         if isinstance(problem.model, Table):
-            add_table(problem, simulated, problem.model)
+            simulated = take_table(problem, state.simulated, problem.model)
         else:
-            z = propose(keys[0], rng, problem, self.z, count, plan.widen)
-            add_simulations(self.key_simulate, problem, simulated, z, int(simulated.round_.max()) + 1)
-        if self.z is None:
-            self.look_at_first(None if kept is None else kept.lag)
-        clock.append(time.perf_counter())
-        if kept is not None:
-            self.posterior = self.posterior_of(kept.kernel)
-            return self.finish(kept)
+            simulated = simulate_at(key_simulate, problem, state.simulated, saved.proposed)
+        form = state.form or Form(saved.kernel.spec, saved.kernel.scaling, saved.lag)
+        state = state.after(simulated, form, saved.kernel, saved.draws, saved.record)
+    return state
 
-        self.tell(round_, 1)
-        chosen = choose(plan.strategy, simulated, problem, plan.simulations)
-        past = Past(self.lag.lag, plan.decays, plan.d_u(problem))
-        effort, sampler = self.effort(round_)
-        kernel, fit = learn(keys[1], rng, simulated, chosen, self.scaling, plan, past, problem, effort)
-        clock.append(time.perf_counter())
 
-        self.tell(round_, 2)
-        self.posterior = self.posterior_of(kernel)
-        draws = self.sample(keys[2], sampler)
-        clock.append(time.perf_counter())
-        done = Finished(kernel, draws, record(simulated, fit, draws, self.z, clock), self.lag)
-        if store is not None:
-            store.put_round(round_, done)
-        return self.finish(done)
-
-    def finish(self, done: Finished) -> float:
-        """Take over what a round came to; how far it moved the posterior."""
-        self.draws, self.z = done.draws, done.draws.z
-        self.history.append(done.record)
-        return done.record["shift"]
-
-    def posterior_of(self, kernel: Kernel) -> Posterior:
-        """What a kernel says of the observed series."""
-        likelihood = self.plan.likelihood(kernel, self.problem, self.simulated.completion())
-        return Posterior(self.problem.prior, likelihood)
-
-    def look_at_first(self, lag: LagChoice | None) -> None:
-        """Units and lag, if it is not known yet, from the first round's simulations."""
-        count = self.simulated.count
-        first, z = self.simulated.series[:count], self.simulated.z[:count]
-        inputs = None if self.plan.whole else self.simulated.inputs[:count]
-        self.scaling = fit_scaling(self.plan.rows(first), z, self.plan.transform, inputs)
-        warn_if_far(np.concatenate(self.problem.panel), first)
-        question = (self.plan, self.simulated, self.scaling, self.problem)
-        self.lag = decide_lag(self.key_lag, *question) if lag is None else lag
-
-    def effort(self, round_: int) -> tuple[float, MCMC]:
-        """Share of the training, and the sampler: a kernel that is only proposed from may be rough.
-
-        The last round gets all, and so does every round that decides whether there is another.
-        """
-        more = self.plan.affordable(self.simulated.cost, self.problem.length) > 0
-        rough = more and round_ + 1 < self.plan.rounds and self.plan.stop == "never"
-        return (
-            (ROUGH, rougher(self.plan.sampler, self.plan.simulations))
-            if rough
-            else (1.0, self.plan.sampler)
-        )
-
-    def sample(self, key: Key[Array, ""], sampler: MCMC) -> Draws:
-        """Draws of the posterior as it is, with the draws before to start from."""
-        points, spread = self.simulated.z[: self.simulated.count], None
-        if self.z is not None:
-            old = self.z.reshape(-1, points.shape[1])
-            points = np.concatenate([points, old[:: -(-len(old) // 64)]])
-            spread = np.atleast_2d(np.cov(old.T))
-        return sample_posterior(key, self.posterior, points, sampler, spread)
-
-    def tell(self, round_: int, phase: int) -> None:
-        """Say how far the rounds are, with the facts of the last one."""
-        text = f"round {round_ + 1}/{self.plan.rounds} {PHASES[phase]:8}"
-        if self.history:
-            text += f" loss {self.history[-1]['loss']:.3f} cost {self.history[-1]['cost']:,}"
-        self.progress.now(round_ + phase / len(PHASES), text)
+def report_progress(progress: Progress, options: Sequential, state: RoundState) -> None:
+    """Say how far the rounds are, with the facts of the last one."""
+    text = f"round {state.number + 1}/{options.rounds}"
+    if state.history:
+        text += f" loss {state.history[-1]['loss']:.3f} cost {state.history[-1]['cost']:,}"
+    progress.now(state.number, text)

@@ -2,30 +2,35 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from jaxtyping import Array, Bool, Float, Key
 
+from tsnl.kernel.examples import Simulated as Arrays
 from tsnl.likelihood.completion import Completion
+from tsnl.methods.sequential.options import Strategy
 from tsnl.problem import Problem
 from tsnl.sampling.spread import spread
 from tsnl.simulation import Failure, Table
 from tsnl.simulation.chunk import Chunk, Task
 from tsnl.simulation.failures import FailureLog
 
-Strategy = Literal["all", "last", "best"]
 CANDIDATES = 50  # prior draws for each one that is simulated: the even cover is picked from them
 OUTSIDE = 0.2  # share of rows beyond all prior simulations that is worth a warning
 
 
-@dataclass
+@dataclass(frozen=True)
 class Simulated:
     """All simulations of a run, in arrays of their final size, NaN where there is none yet.
 
     Attributes:
-        asked: rows that each simulation was to have; fewer than T where it is of an earlier run.
+        z, series, inputs: unconstrained parameters, series and known inputs.
+        round_: which round each is of.
+        asked: rows that each was to have; fewer than T where it is of an earlier run.
+        count: how many there are.
+        cost: calls of the dynamics.
+        log: those that failed.
     """
 
     z: Float[np.ndarray, "capacity size"]
@@ -45,22 +50,31 @@ class Simulated:
         inputs, rounds = problem.all_inputs(0, capacity), np.full(capacity, -1)
         return Simulated(z, series, inputs, rounds, np.full(capacity, problem.length))
 
-    def add(
+    def added(
         self,
-        z: np.ndarray,
-        series: np.ndarray,
+        z: Float[np.ndarray, "n size"],
+        series: Float[np.ndarray, "n T d_y"],
         cost: int,
-        round_: int,
         failures: tuple[Failure, ...] = (),
-    ) -> None:
-        """Append a batch; a series is cut at its first value that is not finite."""
-        self.log.add(failures, z, self.count)
+    ) -> "Simulated":
+        """With a further round; a series is cut at its first value that is not finite."""
         alive = np.logical_and.accumulate(np.isfinite(series).all(axis=2), axis=1)
         part = slice(self.count, self.count + len(z))
-        self.z[part], self.round_[part] = z, round_
-        self.series[part] = np.where(alive[:, :, None], series, np.nan)
-        self.count += len(z)
-        self.cost += cost
+        new = {name: getattr(self, name).copy() for name in ("z", "series", "round_")}
+        new["z"][part], new["round_"][part] = z, self.round_.max() + 1
+        new["series"][part] = np.where(alive[:, :, None], series, np.nan)
+        log = self.log.added(failures, z, self.count)
+        return replace(self, **new, count=self.count + len(z), cost=self.cost + cost, log=log)
+
+    @property
+    def there(self) -> Arrays:
+        """What there is so far."""
+        return Arrays(self.series[: self.count], self.inputs[: self.count], self.z[: self.count])
+
+    @property
+    def all(self) -> Arrays:
+        """The arrays in their final size."""
+        return Arrays(self.series, self.inputs, self.z)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """What there is, to be kept with a result and read by `of_arrays`."""
@@ -84,15 +98,12 @@ class Simulated:
 
     def grown(self, problem: Problem, capacity: int) -> "Simulated":
         """The same simulations in arrays for another problem, cut or filled with NaN to its length."""
-        made = Simulated.none(problem, capacity)
+        made, n = Simulated.none(problem, capacity), self.count
         rows = min(problem.length, self.series.shape[1])
-        for name in ("z", "round_"):
-            getattr(made, name)[: self.count] = getattr(self, name)[: self.count]
-        for name in ("series", "inputs"):
-            getattr(made, name)[: self.count, :rows] = getattr(self, name)[: self.count, :rows]
-        made.asked[: self.count] = np.minimum(self.asked[: self.count], rows)
-        made.count, made.cost, made.log = self.count, self.cost, self.log
-        return made
+        made.z[:n], made.round_[:n] = self.z[:n], self.round_[:n]
+        made.series[:n, :rows], made.inputs[:n, :rows] = self.series[:n, :rows], self.inputs[:n, :rows]
+        made.asked[:n] = np.minimum(self.asked[:n], rows)
+        return replace(made, count=n, cost=self.cost, log=self.log)
 
     @property
     def num_failed(self) -> int:
@@ -131,20 +142,19 @@ def propose(
     return spread(rng, cloud, n)
 
 
-def add_simulations(
-    key: Key[Array, ""], problem: Problem, simulated: Simulated, z: np.ndarray, round_: int
-) -> None:
-    """Simulate at z and keep what came of it."""
-    theta = problem.prior.constrain_all(z)
-    batch = problem.simulate(key, theta, simulated.count)
-    simulated.add(z, batch.series, batch.cost, round_, batch.failures)
+def simulate_at(
+    key: Key[Array, ""], problem: Problem, simulated: Simulated, z: Float[np.ndarray, "n size"]
+) -> Simulated:
+    """With a further round of simulations, at z."""
+    batch = problem.simulate(key, problem.prior.constrain_all(z), simulated.count)
+    return simulated.added(z, batch.series, batch.cost, batch.failures)
 
 
-def add_table(problem: Problem, simulated: Simulated, table: Table) -> None:
-    """Keep all of a table, at no cost."""
+def take_table(problem: Problem, simulated: Simulated, table: Table) -> Simulated:
+    """With all of a table, at no cost."""
     theta = {name: np.asarray(table.theta[name]) for name in problem.prior.names}
     chunk = Chunk.of(Task(0, theta), table.series, ())
-    simulated.add(problem.prior.unconstrain_all(theta), chunk.series, 0, 0, chunk.failures)
+    return simulated.added(problem.prior.unconstrain_all(theta), chunk.series, 0, chunk.failures)
 
 
 def choose(

@@ -1,14 +1,16 @@
 """Sequential neural likelihood of whole series."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from tsnl.kernel import MAF, Family
+from tsnl.kernel import MAF, HeadFamily, KernelSpec
 from tsnl.kernel.training import Training
-from tsnl.methods.sequential.learning import Plan
 from tsnl.methods.sequential.options import Sequential
 from tsnl.problem import Problem
+from tsnl.store.registry import register
 
 
+@register
 @dataclass(frozen=True, kw_only=True)
 class SNL(Sequential):
     r"""Learn one density \(q(y_{1:T} \mid \theta)\) of the whole series, sample, repeat.
@@ -18,12 +20,23 @@ class SNL(Sequential):
     often, in smaller batches and steps.
     """
 
+    title: ClassVar[str] = "SNL"
+
     simulations: int = 200
-    density: Family = MAF()
+    head: HeadFamily = MAF()
     training: Training = Training(
         num_members=2, num_epochs=300.0, max_steps=4000, batch_size=128, learning_rate=2e-3, patience=10
     )
 
-    def plan(self, problem: Problem) -> Plan:
-        """The options with everything decided."""
-        return self.make_plan(problem, "SNL", True, 0, ())
+    def spec(self, problem: Problem, lag: int) -> KernelSpec:
+        """The density for a problem; it learns under the inputs, and does not see them."""
+        return KernelSpec(
+            head=self.head,
+            memory=(),
+            d_y=problem.length * problem.d_y,
+            d_u=0,
+            size=problem.prior.size,
+            num_members=self.training.num_members,
+            whole=True,
+            integer=self.integer(problem),
+        )

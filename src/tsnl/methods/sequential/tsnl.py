@@ -5,14 +5,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from tsnl.kernel import Family, Mixture
-from tsnl.methods.sequential.learning import Lag, Plan
+from tsnl.kernel import Decays, HeadFamily, KernelSpec, Lags, MemoryFamily, Mixture
+from tsnl.kernel.lag import RULES, Lag
 from tsnl.methods.sequential.options import Sequential
 from tsnl.problem import Problem
+from tsnl.store.registry import register
 
-RULES = ("acf", "validation", "aic", "bic")
 
-
+@register
 @dataclass(frozen=True, kw_only=True)
 class TSNL(Sequential):
     r"""Learn one kernel \(q(y_t \mid y_{t-L:t-1}, \theta)\), multiply it along the series, sample.
@@ -22,18 +22,21 @@ class TSNL(Sequential):
     Attributes:
         lag: L, the rows before y_t that the kernel sees one by one; or the rule that finds it from the
             first round's simulations: "acf", "validation", "aic" or "bic" (see `tsnl.kernel.lag`).
-        decays: decay rates of the summaries of the far past that it sees beside them; () for none.
-        gaps: whether the kernel learns to do with entries missing from its context; None does where the
+        decays: decay rates of the averages of the far past that it sees beside them; () for none.
+        memory: further memories beside lags and decays.
+        gaps: whether the kernel learns to do with entries missing from its past; None does where the
             series has some. True lets a kernel from a complete series stand gaps in later data.
     """
 
-    takes_missing: ClassVar[bool] = True  # a missing target drops out, a missing context is marked
+    title: ClassVar[str] = "T-SNL"
+    takes_missing: ClassVar[bool] = True  # a missing target drops out, a missing past is marked
     takes_panel: ClassVar[bool] = True  # the product of the likelihoods
 
     lag: Lag = 4
     decays: tuple[float, ...] = (0.5, 0.8, 0.95)
+    memory: tuple[MemoryFamily, ...] = ()
     gaps: bool | None = None
-    density: Family = Mixture()
+    head: HeadFamily = Mixture()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -42,12 +45,25 @@ class TSNL(Sequential):
         if isinstance(self.lag, int) and self.lag < 1:
             raise ValueError(f"lag is {self.lag}, expected at least 1.")
 
-    def plan(self, problem: Problem) -> Plan:
-        """The options with everything decided."""
-        if isinstance(self.lag, int) and problem.length <= self.lag:
+    @property
+    def lag_rule(self) -> Lag:
+        """The lag, or the rule that finds it."""
+        return self.lag
+
+    def spec(self, problem: Problem, lag: int) -> KernelSpec:
+        """The kernel for a problem, with this lag."""
+        if problem.length <= lag:
             raise ValueError(
-                f"The series has {problem.length} rows and the lag is {self.lag}: every window would "
+                f"The series has {problem.length} rows and the lag is {lag}: every window would "
                 f"reach before the start. Choose a lag below {problem.length}."
             )
-        gaps = any(np.isnan(one).any() for one in problem.panel) if self.gaps is None else self.gaps
-        return self.make_plan(problem, "T-SNL", False, self.lag, tuple(self.decays), gaps)
+        return KernelSpec(
+            head=self.head,
+            memory=(Lags(lag), Decays(tuple(self.decays)), *self.memory),
+            d_y=problem.d_y,
+            d_u=problem.d_u,
+            size=problem.prior.size,
+            num_members=self.training.num_members,
+            integer=self.integer(problem),
+            gaps=any(np.isnan(y).any() for y in problem.panel) if self.gaps is None else self.gaps,
+        )

@@ -21,7 +21,6 @@ from tsnl.show.plots import (
 )
 from tsnl.show.report.facts import percent
 from tsnl.show.report.pictures import Picture, take
-from tsnl.simulation import Table
 
 MOST_COORDINATES = 8  # more panels than 8 by 8 cannot be read
 MOST_COLUMNS = 8
@@ -46,7 +45,7 @@ def data_pictures(result: Any, one: OneStep | None, num_replicates: int, seed: i
         seed: of the draws.
     """
     panel = result.problem.panel
-    silent = num_replicates == 0 or isinstance(result.problem.model, Table)  # which cannot simulate
+    silent = num_replicates == 0 or not result.problem.model.can_simulate
     if len(panel) > 1 or (silent and one is None):
         return [_plain(rows, i if len(panel) > 1 else None) for i, rows in enumerate(panel)]
     if one is not None:

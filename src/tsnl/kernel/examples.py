@@ -1,0 +1,83 @@
+"""Simulated series to learn from, in standardised units, and which of their rows."""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from tsnl.kernel.member import Member
+from tsnl.kernel.scaling import Scaling
+
+
+class Simulated(NamedTuple):
+    """Series as a simulator made them, one row of z each; NaN where there is nothing.
+
+    Attributes:
+        series: in the user's units.
+        inputs: known inputs of each row.
+        z: unconstrained parameters.
+    """
+
+    series: Float[np.ndarray, "N T columns"]
+    inputs: Float[np.ndarray, "N T d_u"]
+    z: Float[np.ndarray, "N size"]
+
+
+class Examples(eqx.Module):
+    """N series of common length.
+
+    Attributes:
+        y: standardised rows, finite everywhere.
+        seen: which entries a memory may see; all False for a failed or a padding series.
+        u: standardised inputs.
+        theta: standardised parameters of each series.
+        features: of the past of every row, where the memory has no weights; None where each member has
+            to compute its own.
+    """
+
+    y: Float[Array, "N T d_y"]
+    seen: Bool[Array, "N T d_y"]
+    u: Float[Array, "N T d_u"]
+    theta: Float[Array, "N size"]
+    features: Float[Array, "N T F"] | None = None
+
+    def along(self, member: Member) -> Float[Array, "N T F"]:
+        """What a member's head sees before each row."""
+        return jax.vmap(member.features)(self.y, self.seen, self.u)
+
+    def take(self, series: Int[Array, " n"]) -> "Examples":
+        """Some of the series."""
+        return jax.tree.map(lambda x: x[series], self)
+
+
+@eqx.filter_jit
+def standardise(
+    key: Key[Array, ""],
+    series: Float[Array | np.ndarray, "N T d_y"],
+    inputs: Float[Array | np.ndarray, "N T d_u"],
+    z: Float[Array | np.ndarray, "N size"],
+    seen: Bool[Array | np.ndarray, "N T d_y"],
+    scaling: Scaling,
+    integer: bool,
+) -> Examples:
+    """Examples in the networks' units; counts get uniform noise on their steps."""
+    y = jnp.where(jnp.isfinite(series), series, 0.0)
+    if integer:
+        y += jax.random.uniform(key, y.shape, minval=-0.5, maxval=0.5)
+    u = scaling.standardise_u(jnp.asarray(inputs))
+    return Examples(scaling.standardise(y), jnp.asarray(seen), u, scaling.standardise_z(jnp.asarray(z)))
+
+
+def pick(counts: Int[Array, " units"], places: Float[Array, " n"]) -> Int[Array, " n"]:
+    """The units at some places, in [0, 1), of those that a running count counts."""
+    rank = jnp.floor(places * counts[-1]).astype(jnp.int32)
+    index = jnp.searchsorted(counts, jnp.minimum(rank, counts[-1] - 1), side="right")
+    return jnp.minimum(index, counts.shape[0] - 1)
+
+
+def pick_evenly(counts: Int[Array, " units"], n: int) -> Int[Array, " n"]:
+    """Units, n of them, evenly spaced among those counted."""
+    return pick(counts, (jnp.arange(n) + 0.5) / n)

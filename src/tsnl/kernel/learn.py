@@ -1,0 +1,178 @@
+"""From simulated series to a fitted kernel."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Key
+
+from tsnl.kernel.examples import Examples, Simulated, pick_evenly, standardise
+from tsnl.kernel.fitted import Kernel
+from tsnl.kernel.gaps import gap_masks
+from tsnl.kernel.heads.base import Rows, StartsFromRows
+from tsnl.kernel.member import KernelSpec, Member, first_of, fresh_members, has_weights, with_frame
+from tsnl.kernel.region import ROWS, Region
+from tsnl.kernel.scaling import Scaling
+from tsnl.kernel.split import split
+from tsnl.kernel.training import Fit, Training, train
+
+START_ROWS = 16_384  # rows that heads start from, at most
+
+
+def learn(
+    key: Key[Array, ""],
+    rng: np.random.Generator,
+    spec: KernelSpec,
+    scaling: Scaling,
+    simulated: Simulated,
+    chosen: Bool[np.ndarray, " N"],
+    patterns: Sequence[Bool[np.ndarray, "_ columns"]],
+    training: Training,
+    effort: float = 1.0,
+) -> tuple[Kernel, Fit]:
+    """Fit a fresh kernel to the chosen series, in units of where the chosen parameters are.
+
+    Args:
+        key: a JAX random key.
+        rng: of the split and the gaps.
+        spec: what kernel.
+        scaling: units of y and of inputs; those of theta are fitted here.
+        simulated: the series.
+        chosen: which of them to learn from.
+        patterns: which entries of the observed series are there, for a kernel that learns with gaps.
+        training: how.
+        effort: share of the training steps to take.
+    """
+    scaling, groups = centred_at(scaling, simulated.z[chosen]), spec.groups()
+    targets = _targets(spec, simulated, chosen)
+    use, held = split(rng, targets, spec.num_members, training.held_out, spec.lag)
+    keys = jax.random.split(key, 3)
+    seen = np.isfinite(spec.rows(simulated.series))
+    if spec.gaps:
+        seen &= gap_masks(rng, patterns, simulated.series.shape[1], len(seen))
+    examples = prepare(keys[2], spec, scaling, simulated, seen)
+    members, examples = _start(keys[0], spec, examples, use)
+    members, fit = train(keys[1], members, examples, use, held, training, effort)
+    region = Region.of(*_some_rows(members, examples, targets), groups)
+    return Kernel(members, scaling, region, spec), fit
+
+
+def prepare(
+    key: Key[Array, ""],
+    spec: KernelSpec,
+    scaling: Scaling,
+    simulated: Simulated,
+    seen: Bool[np.ndarray, "N T d_y"],
+) -> Examples:
+    """Simulated series as a kernel of a spec learns from them."""
+    dtype = jnp.result_type(float)
+    inputs = simulated.inputs[:, :1, :0] if spec.whole else simulated.inputs
+    rows, inputs, z = (x.astype(dtype) for x in (spec.rows(simulated.series), inputs, simulated.z))
+    return standardise(key, rows, inputs, z, seen, scaling, spec.integer)
+
+
+def centred_at(scaling: Scaling, z: Float[np.ndarray, "n size"]) -> Scaling:
+    """The units of y and of inputs, with units of theta from where some z lie."""
+    dtype = jnp.result_type(float)
+    mean, scale = z.mean(axis=0).astype(dtype), z.std(axis=0).astype(dtype) + dtype.type(1e-3)
+    return replace(scaling, z_mean=jnp.asarray(mean), z_scale=jnp.asarray(scale))
+
+
+def held_out_scores(
+    key: Key[Array, ""],
+    kernels: Sequence[Kernel],
+    simulated: Simulated,
+    chosen: Bool[np.ndarray, " N"],
+    held_out: float,
+) -> list[Float[np.ndarray, " n"]]:
+    """By each kernel, the mean log-score a row of each series that was held out.
+
+    Only members that did not see a series score it. The kernels must have been learned with
+    `np.random.default_rng(0)` in the place of `rng`.
+    """
+    spec = kernels[0].spec
+    targets = _targets(spec, simulated, chosen)
+    _, held = split(np.random.default_rng(0), targets, spec.num_members, held_out, spec.lag)
+    count = held.sum(axis=(0, 2))
+    found = []
+    for kernel in kernels:
+        seen = np.isfinite(spec.rows(simulated.series))
+        examples = prepare(key, kernel.spec, kernel.scaling, simulated, seen)
+        scores = np.where(held, np.asarray(_scores(kernel, examples)), 0.0).sum(axis=(0, 2))
+        found.append(scores[count > 0] / count[count > 0])
+    return found
+
+
+def _targets(
+    spec: KernelSpec, simulated: Simulated, chosen: Bool[np.ndarray, " N"]
+) -> Bool[np.ndarray, "N T"]:
+    """The rows that may be learned from."""
+    return np.isfinite(spec.rows(simulated.series)).all(axis=2) & chosen[:, None]
+
+
+def _start(
+    key: Key[Array, ""], spec: KernelSpec, examples: Examples, use: Bool[np.ndarray, "M N T"]
+) -> tuple[Member, Examples]:
+    """Members to train, who may have looked at the data; features, where they are common to all."""
+    if isinstance(spec.head, StartsFromRows):
+        arrays, features = _started(key, spec, examples, use)
+        return with_frame(arrays, spec), replace(examples, features=features)
+    members = fresh_members(key, spec)
+    return members, replace(examples, features=_common_features(first_of(members), examples))
+
+
+@eqx.filter_jit
+def _started(
+    key: Key[Array, ""], spec: KernelSpec, examples: Examples, use: Bool[Array | np.ndarray, "M N T"]
+) -> tuple[Member, Float[Array, "N T F"] | None]:
+    """Made and started in one program."""
+    assert isinstance(spec.head, StartsFromRows)
+    start, members = spec.head.start, fresh_members(key, spec)
+    features = examples.along(first_of(members))
+    rows = _rows(examples, features, jnp.asarray(use).any(axis=0))
+    heads = eqx.filter_vmap(lambda head: start(head, rows))(members.head)
+    members = eqx.tree_at(lambda m: m.head, members, heads)
+    return eqx.filter(members, eqx.is_array), None if has_weights(members.memory) else features
+
+
+@eqx.filter_jit
+def _common_features(member: Member, examples: Examples) -> Float[Array, "N T F"] | None:
+    return None if has_weights(member.memory) else examples.along(member)
+
+
+def _rows(examples: Examples, features: Float[Array, "N T F"], use: Bool[Array, "N T"]) -> Rows:
+    """Some of the rows in use, evenly."""
+    num_series, length = use.shape
+    counts = jnp.cumsum(use.ravel(), dtype=jnp.int32)
+    index = pick_evenly(counts, min(START_ROWS, num_series * length))
+    series, time = index // length, index % length
+    share = counts[-1] / len(index)
+    return Rows(examples.y[series, time], features[series, time], examples.theta, series, share)
+
+
+@eqx.filter_jit
+def _some_rows(
+    members: Member, examples: Examples, use: Bool[Array | np.ndarray, "N T"]
+) -> tuple[Float[Array, "n d_y"], Float[Array, "n F"]]:
+    """Rows and their features, by the first member, that describe the training set."""
+    counts = jnp.cumsum(jnp.asarray(use).ravel(), dtype=jnp.int32)
+    index = pick_evenly(counts, min(ROWS, use.size))
+    series, time = index // use.shape[1], index % use.shape[1]
+    features = examples.features
+    if features is None:
+        features = examples.along(first_of(members))
+    return examples.y[series, time], features[series, time]
+
+
+@eqx.filter_jit
+def _scores(kernel: Kernel, examples: Examples) -> Float[Array, "M N T"]:
+    """The log-density of every row by every member, in standardised units."""
+
+    def one(example: Examples) -> Float[Array, "M T"]:
+        features = kernel.features(example.y, example.seen, example.u)
+        return kernel.member_log_probs(example.y, features, example.theta)
+
+    return jnp.swapaxes(jax.lax.map(one, examples, batch_size=4), 0, 1)

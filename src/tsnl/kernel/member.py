@@ -1,0 +1,144 @@
+r"""What a kernel is made of: a memory and a head, several of them in an ensemble.
+
+A spec says everything about a kernel but its weights and its units, so that whoever has a kernel need
+not ask the method or the problem how it was made.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Key
+
+from tsnl.kernel.heads.base import Groups, Head, HeadFamily
+from tsnl.kernel.memory.base import Beside, Group, Memory, MemoryFamily, along
+from tsnl.kernel.memory.lags import INPUT, Lags
+from tsnl.store.registry import register
+
+
+@register
+@dataclass(frozen=True)
+class KernelSpec:
+    """What a kernel is of, and what it is made of.
+
+    Attributes:
+        head: the family of densities.
+        memory: what is kept of the past, side by side.
+        d_y: entries of a row.
+        d_u: columns of known inputs.
+        size: number of parameters.
+        num_members: densities in the ensemble.
+        whole: whether a series is one row of T d_y entries, as in SNL, or T rows.
+        integer: whether y is integer-valued: uniform noise was added to it in training.
+        gaps: whether it learned from pasts with entries missing.
+    """
+
+    head: HeadFamily
+    memory: tuple[MemoryFamily, ...]
+    d_y: int
+    d_u: int
+    size: int
+    num_members: int
+    whole: bool = False
+    integer: bool = False
+    gaps: bool = False
+
+    @property
+    def lag(self) -> int:
+        """Rows of the past that the kernel sees one by one."""
+        return max((part.lag for part in self.memory if isinstance(part, Lags)), default=0)
+
+    def rows(self, series: Float[np.ndarray, "*N T columns"]) -> Float[np.ndarray, "*N rows entries"]:
+        """Series as the kernel sees them: row by row, or each as one row."""
+        return series.reshape(*series.shape[:-2], 1, -1) if self.whole else series
+
+    def groups(self) -> Groups:
+        """Kinds of features that a head sees."""
+        return _frame(self).groups()
+
+
+class Member(eqx.Module):
+    """One member of the ensemble: what it remembers, and what it expects of the next row."""
+
+    memory: Memory
+    head: Head
+    d_u: int = eqx.field(static=True)
+
+    def groups(self) -> Groups:
+        """Those of the memory, and the inputs of the row itself."""
+        return _all_groups(self.memory, self.d_u)
+
+    def features(
+        self, y: Float[Array, "T d_y"], seen: Bool[Array, "T d_y"], u: Float[Array, "T d_u"]
+    ) -> Float[Array, "T F"]:
+        """What the head sees before each row of a standardised series."""
+        return features_before(self.memory, y, seen, u)
+
+
+def features_before(
+    memory: Memory,
+    y: Float[Array, "T d_y"],
+    seen: Bool[Array, "T d_y"],
+    u: Float[Array, "T d_u"],
+) -> Float[Array, "T F"]:
+    """A memory's features before each row, and the inputs of the row itself."""
+    return jnp.concatenate([along(memory, y, seen, u), u], axis=1)
+
+
+def _all_groups(memory: Memory, d_u: int) -> Groups:
+    own = (Group.of(INPUT, np.ones(d_u)),) if d_u else ()
+    return (*memory.groups(), *own)
+
+
+def fresh_members(key: Key[Array, ""], spec: KernelSpec) -> Member:
+    """Untrained members, stacked along a first axis."""
+    keys = jax.random.split(key, spec.num_members)
+    fresh = eqx.filter_vmap(lambda k: _make(k, spec))(keys)
+    return with_frame(eqx.filter(fresh, eqx.is_array), spec)
+
+
+def first_of(members: Member) -> Member:
+    """The first of stacked members."""
+    arrays, static = eqx.partition(members, eqx.is_array)
+    return eqx.combine(jax.tree.map(lambda x: x[0], arrays), static)
+
+
+def fresh_head(key: Key[Array, ""], spec: KernelSpec) -> Head:
+    """One untrained head."""
+    return _make(key, spec).head
+
+
+def with_frame(arrays: Member, spec: KernelSpec) -> Member:
+    """Members from their arrays.
+
+    What is no array is the same object each time: flowjax makes new functions for every flow, and a
+    program for one would be compiled anew for the next.
+    """
+    return eqx.combine(arrays, _frame(spec))
+
+
+@lru_cache(maxsize=64)
+def _frame(spec: KernelSpec) -> Member:
+    """All of a member but its arrays.
+
+    To be made before a program that needs it is traced: the functions in a flow would hold on to what
+    is traced.
+    """
+    return eqx.filter(_make(jax.random.key(0), spec), eqx.is_array, inverse=True)
+
+
+def _make(key: Key[Array, ""], spec: KernelSpec) -> Member:
+    """One member."""
+    keys = jax.random.split(jax.random.fold_in(key, 1), max(len(spec.memory), 1))
+    parts = (one.make(k, spec.d_y, spec.d_u) for one, k in zip(spec.memory, keys, strict=False))
+    memory = Beside(tuple(parts))
+    head = spec.head.make(key, spec.d_y, _all_groups(memory, spec.d_u), spec.size)
+    return Member(memory, head, spec.d_u)
+
+
+def has_weights(memory: Memory) -> bool:
+    """Whether a memory has arrays of its own: then each member has its own features."""
+    return bool(jax.tree.leaves(eqx.filter(memory, eqx.is_array)))

@@ -1,0 +1,61 @@
+"""What training makes small: minus the log-density of rows that are held against a member."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from tsnl.kernel.examples import Examples
+from tsnl.kernel.member import Member
+
+LEAST_SERIES = 8  # in a step, where whole series are learned from
+
+
+@dataclass(frozen=True)
+class Objective:
+    """Minus the mean log-density of some rows, by a member whose weights are one vector.
+
+    Units are what a step picks from: rows (their number in all series) where features are known, whole
+    series where they are not.
+    """
+
+    examples: Examples
+    restore: Callable[[Float[Array, " weights"]], Member]
+    static: Member
+
+    def units(self, use: Bool[Array, "M N T"]) -> Bool[Array, "M units"]:
+        """Which units some rows are in."""
+        by_series = self.examples.features is None
+        return use.any(axis=2) if by_series else use.reshape(use.shape[0], -1)
+
+    def size(self, num_rows: int) -> int:
+        """Units that hold about so many rows."""
+        num_series, length = self.examples.y.shape[:2]
+        if self.examples.features is not None:
+            return num_rows
+        return min(num_series, max(LEAST_SERIES, num_rows // length))
+
+    def __call__(
+        self,
+        weights: Float[Array, " weights"],
+        fixed: Any,
+        units: Int[Array, " n"],
+        use: Bool[Array, "N T"],
+        strength: float | Float[Array, ""],
+    ) -> Float[Array, ""]:
+        """The loss over the rows in use of some units, and the penalty in this strength."""
+        member = eqx.combine(self.restore(weights), fixed, self.static)
+        examples, length = self.examples, use.shape[1]
+        if examples.features is not None:
+            series, time = units // length, units % length
+            rows = examples.y[series, time], examples.features[series, time], examples.theta[series]
+            mean = jnp.mean(member.head.log_probs(*rows))
+        else:
+            some = examples.take(units)
+            log_q = jax.vmap(member.head.log_probs)(some.y, some.along(member), some.theta)
+            mean = jnp.sum(jnp.where(use[units], log_q, 0.0)) / jnp.sum(use[units])
+        return -mean + strength * member.head.penalty()

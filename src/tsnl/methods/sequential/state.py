@@ -1,0 +1,150 @@
+"""What rounds have come to, in one frozen state, and one round in figures."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float
+
+from tsnl.kernel import Kernel, KernelSpec, Scaling
+from tsnl.kernel.lag import LagChoice
+from tsnl.kernel.training import Fit
+from tsnl.methods.sequential.options import Sequential
+from tsnl.methods.sequential.simulated import Simulated
+from tsnl.posterior import Posterior
+from tsnl.problem import Problem
+from tsnl.sampling import MCMC, Draws
+
+Record: TypeAlias = dict[str, Any]  # ready for JSON
+PHASES = ("simulate", "train", "sample")
+
+
+class Form(NamedTuple):
+    """What is decided on the first simulations, and stays: the kernel's spec, its units, its lag."""
+
+    spec: KernelSpec
+    scaling: Scaling
+    lag: LagChoice
+
+
+@dataclass(frozen=True)
+class RoundState:
+    """After some rounds.
+
+    Attributes:
+        simulated: all simulations.
+        z: unconstrained draws of the posterior as it is, None before the first.
+        form: what kernel is learned; None before the first simulations.
+        kernel: as it was last learned.
+        draws: the last ones, and how they came about.
+        history: a record of each round.
+        number: rounds of this run.
+    """
+
+    simulated: Simulated
+    z: Float[np.ndarray, "chain draw size"] | None = None
+    form: Form | None = None
+    kernel: Kernel | None = None
+    draws: Draws | None = None
+    history: tuple[Record, ...] = ()
+    number: int = 0
+
+    @staticmethod
+    def start(problem: Problem, options: Sequential) -> "RoundState":
+        """Before the first round."""
+        return RoundState(Simulated.none(problem, options.rounds * options.simulations))
+
+    def posterior(self, problem: Problem) -> Posterior:
+        """What the kernel says of the observed series."""
+        assert self.kernel is not None
+        completion = self.simulated.completion()
+        learned = (self.kernel, problem.panel, problem.inputs, completion)
+        return replace(Posterior.learned(problem.prior, *learned), z=self.z)
+
+    def saved(self) -> "SavedRound":
+        """The last round, to be kept."""
+        assert self.kernel is not None
+        assert self.draws is not None
+        assert self.form is not None
+        proposed = self.simulated.z[self.simulated.round_ == self.simulated.round_.max()]
+        return SavedRound(self.kernel, self.draws, self.history[-1], self.form.lag, proposed)
+
+    def after(
+        self, simulated: Simulated, form: Form, kernel: Kernel, draws: Draws, record: Record
+    ) -> "RoundState":
+        """With one more round."""
+        history, number = (*self.history, record), self.number + 1
+        return RoundState(simulated, draws.z, form, kernel, draws, history, number)
+
+
+class SavedRound(NamedTuple):
+    """What a round leaves that cannot be had again without computing.
+
+    Attributes:
+        kernel, draws: what was learned, and sampled.
+        record: the round in figures.
+        lag: the lag and why.
+        proposed: where the round simulated; the series are in the store by themselves.
+    """
+
+    kernel: Kernel
+    draws: Draws
+    record: Record
+    lag: LagChoice
+    proposed: Float[np.ndarray, "n size"]
+
+
+@runtime_checkable
+class RoundStore(Protocol):
+    """Where finished rounds are kept, so that a run that was cut off need not run them again."""
+
+    def keep_round(self, number: int, finished: SavedRound) -> None:
+        """Keep a round; `number` counts from 1."""
+        ...
+
+    def rounds(self) -> Iterator[SavedRound]:
+        """The rounds that are finished, in order."""
+        ...
+
+
+def draft_sampler(sampler: MCMC, num_proposals: int) -> MCMC:
+    """Enough draws to propose so many from: a look at where the posterior is, not yet the answer."""
+    wanted = max(50, -(-2 * num_proposals // sampler.num_chains))
+    return replace(
+        sampler,
+        num_warmup=min(sampler.num_warmup, 100),
+        num_draws=min(sampler.num_draws, wanted),
+        max_r_hat=max(sampler.max_r_hat, 1.2),
+        min_effective=min(sampler.min_effective, 40),
+    )
+
+
+def record(
+    simulated: Simulated, fit: Fit, new: Draws, old: np.ndarray | None, clock: list[float]
+) -> Record:
+    """One round in figures, ready for JSON."""
+    return {
+        "simulations": simulated.count,
+        "failed": simulated.num_failed,
+        "cost": simulated.cost,
+        "loss": fit.held_out_loss,
+        "losses": np.nanmean(fit.history[np.isfinite(fit.history).any(axis=1)], axis=1).tolist(),
+        "steps": fit.num_steps,
+        "retries": fit.num_retries,
+        "r_hat": new.r_hat,
+        "effective": new.effective,
+        "acceptance": new.acceptance,
+        "restarted_chains": new.num_restarted,
+        "divergences": new.num_divergent,
+        "shift": float("nan") if old is None else shift(old, new.z),
+        "seconds": dict(zip(PHASES, np.diff(clock).tolist(), strict=True)),
+    }
+
+
+def shift(old: np.ndarray, new: np.ndarray) -> float:
+    """How far the posterior moved: the larger of the change in mean and in log sd, in sds of the new."""
+    old, new = old.reshape(-1, old.shape[-1]), new.reshape(-1, new.shape[-1])
+    sd = new.std(axis=0)
+    mean = np.abs(new.mean(axis=0) - old.mean(axis=0)) / sd
+    return float(max(mean.max(), np.abs(np.log(sd / old.std(axis=0))).max()))
