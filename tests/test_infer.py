@@ -60,7 +60,7 @@ value = eqx.filter_jit(lambda function, z: function(z))
 
 @cache
 def controlled():
-    method = TSNL(rounds=2, simulations=32, lag=2, density=Mixture(2, width=0), sampler=SAMPLER)
+    method = TSNL(rounds=2, simulations=32, lag=2, head=Mixture(2, width=0), sampler=SAMPLER)
     return tsnl.infer(MODEL, PRIOR, LONG[:T], method, inputs=INPUTS[:T], seed=0)
 
 
@@ -133,7 +133,7 @@ PANEL = [LINEAR.simulate(seed=i, length=n).astype(float) for i, n in enumerate((
 TINY = TSNL(
     rounds=2,
     simulations=8,
-    density=Mixture(num_components=2, width=4, depth=1),
+    head=Mixture(num_components=2, width=4, depth=1),
     training=Training(num_members=2, min_steps=60, max_steps=60),
     sampler=MCMC(num_chains=4, num_warmup=100, num_draws=150, max_extensions=0),
 )
@@ -163,6 +163,19 @@ def test_one_series_of_a_panel(tmp_path):
     assert [len(s) for s in found.problem.panel] == [20, 12, 7]
     z = jnp.zeros(1)
     assert value(found.posterior, z) == value(panel().posterior, z)
+
+
+def test_a_kernel_that_stands_gaps_stays_one(tmp_path):
+    """One complete series of a panel with gaps, saved and loaded."""
+    gaps = PANEL[1].copy()
+    gaps[3] = np.nan
+    result = tsnl.infer(LINEAR, LINEAR_PRIOR, [PANEL[0], gaps], TINY, seed=0)
+    one = result.one(0)
+    assert one.posterior.kernel.spec.gaps
+    one.save(tmp_path)
+    again = tsnl.load(tmp_path)
+    assert again.posterior.kernel.spec.gaps
+    again.posterior.condition(gaps)  # which it still stands
 
 
 def test_what_a_panel_cannot_do():

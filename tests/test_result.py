@@ -19,7 +19,7 @@ PRIOR = tsnl.Prior(
 METHOD = TSNL(
     rounds=1,
     simulations=8,
-    density=Mixture(num_components=2, width=2, depth=1),
+    head=Mixture(num_components=2, width=2, depth=1),
     training=Training(num_members=2, min_steps=20, max_steps=20),
     sampler=MCMC(num_chains=4, num_warmup=80, num_draws=50, max_extensions=0),
 )
@@ -127,8 +127,8 @@ def test_what_could_not_be_saved_must_be_given(result, folder, part):
             "unknown dist",
         ),
         ({"prior": [{"names": ["A"], "distribution": "Beta", "arguments": {"x": 1.0}}]}, "unknown arg"),
-        ({"past": [2]}, "no readable run"),
-        ({"past": [5, [0.5]]}, "do not fit"),
+        ({"kernel": "Mixture"}, "do not fit"),
+        ({"kernel": {"class": "Lags", "fields": {"lag": 5}}}, "do not fit"),
         ({"names": ["Z"]}, "Z"),
         ({"format": "one"}, "no readable run"),
     ],
@@ -205,3 +205,13 @@ def test_nothing_is_unpickled(folder):
         with pytest.raises(ValueError, match="no readable run of tsnl"):
             tsnl.load(folder)
     assert not BURNT
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_the_summary_prints_every_column(result, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    table = result.summary()
+    text = repr(table)
+    assert "..." not in text
+    assert all(name in text for name in table.columns)
+    assert max(len(line) for line in text.splitlines()) <= width

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from tsnl.inference import infer
     from tsnl.kernel.training import Training
     from tsnl.methods import MCMCABC, PMMH, SMCABC, SNL, TSNL, ExactMCMC, RejectionABC
+    from tsnl.methods.api import Method
     from tsnl.models import StateSpaceModel
     from tsnl.predict.forecast import Forecast
     from tsnl.predict.states import States
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from tsnl.result import Result, load
     from tsnl.sampling import MCMC
     from tsnl.simulation import BlackBox, Program, Table
+    from tsnl.store.registry import register
 
 __version__ = "0.1.0"
 
@@ -31,6 +33,7 @@ __all__ = [
     "BlackBox",
     "ExactMCMC",
     "Forecast",
+    "Method",
     "Prior",
     "Program",
     "RejectionABC",
@@ -45,6 +48,7 @@ __all__ = [
     "likelihood",
     "load",
     "models",
+    "register",
     "simulation",
 ]
 
@@ -54,6 +58,7 @@ _HOMES = {
     "Forecast": "predict.forecast",
     "MCMC": "sampling",
     "MCMCABC": "methods",
+    "Method": "methods.api",
     "PMMH": "methods",
     "Prior": "problem",
     "Program": "simulation",
@@ -69,6 +74,7 @@ _HOMES = {
     "as_series": "problem",
     "infer": "inference",
     "load": "result",
+    "register": "store.registry",
 }
 _ROOMS = {"checks", "evaluate", "kernel", "likelihood", "models", "predict", "show", "simulation"}
 

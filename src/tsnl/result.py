@@ -21,7 +21,6 @@ from tsnl.predict.track import Track
 from tsnl.problem import Problem
 from tsnl.problem.draws import constrained, thin
 from tsnl.problem.prior import Prior
-from tsnl.show.summary import summary, to_arviz
 from tsnl.simulation.failures import FailureLog
 from tsnl.store import results
 
@@ -194,20 +193,21 @@ class Result:
 
     def to_arviz(self) -> Any:
         """An ArviZ DataTree with posterior, sample_stats and observed_data."""
+        from tsnl.show.summary import to_arviz  # takes seconds to import
+
         return to_arviz(self)
 
     def summary(self) -> Any:
         """A table with mean, sd, interval, effective size and R-hat of each free entry of theta."""
+        from tsnl.show.summary import summary
+
         return summary(self)
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Posterior and prior of every coordinate, and the series; a matplotlib figure."""
-        from tsnl.show.plots import posterior_figure
+        from tsnl.show.plots import posterior_figure, saved
 
-        figure = posterior_figure(self)
-        if path is not None:
-            figure.savefig(path, dpi=150)
-        return figure
+        return saved(posterior_figure(self), path)
 
     def check(
         self,
@@ -240,7 +240,8 @@ class Result:
         """Write one HTML file: verdict, data, posterior, checks, cost; see `tsnl.show.report.write`."""
         from tsnl.show.report import write  # needs jinja2 and matplotlib
 
-        return write(self, path, checks=checks, title=title, num_replicates=num_replicates, seed=seed)
+        checks = self.check(seed=seed) if checks is None else checks
+        return write(self, path, checks, title=title, num_replicates=num_replicates, seed=seed)
 
     def save(self, path: str | Path) -> None:
         """Write a folder of plain files: JSON, npz and safetensors.

@@ -10,7 +10,7 @@ from tsnl.models import LinearGaussian
 QUICK = TSNL(
     rounds=2,
     simulations=8,
-    density=Mixture(num_components=2, width=4, depth=1),
+    head=Mixture(num_components=2, width=4, depth=1),
     training=Training(num_members=2, min_steps=60, max_steps=60),
     sampler=MCMC(num_chains=4, num_warmup=100, num_draws=150, max_extensions=0),
 )

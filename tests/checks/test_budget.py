@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -47,14 +45,28 @@ def test_members_that_are_one_agree(result):
 
 def test_what_moved_is_judged(result):
     z = thinned(unconstrained(result.problem.prior, result.draws), 100)
-    history = [*result.history[:-1], {**result.history[-1], "shift": 0.0}]
-    quiet = check_budget(replace(result, history=history), z)
+    likelihood = result.posterior.likelihood
+
+    def shifted(shift):
+        return [*result.history[:-1], {**result.history[-1], "shift": shift}]
+
+    quiet = check_budget(likelihood, shifted(0.0), z)
     assert quiet.figures["members"] >= 0
-    moved = check_budget(replace(result, history=[{**history[-1], "shift": 2.0}]), z)
+    assert quiet.figures["simulations"] == 16
+    moved = check_budget(likelihood, shifted(2.0), z)
     assert moved.verdict == "fail"
     assert moved.remedy == "Give it one more round of 8."
-    alone = check_budget(replace(result, history=[{**history[-1], "shift": float("nan")}]), z)
+    alone = check_budget(likelihood, [{**result.history[-1], "shift": float("nan")}], z)
     assert alone.figures["shift"] is None
+
+
+@pytest.mark.parametrize("counts", [(8, 16, 48), (8, 12)], ids=["refined", "cut off by max_cost"])
+def test_simulations_are_those_that_were_made(result, counts):
+    z = thinned(unconstrained(result.problem.prior, result.draws), 100)
+    history = [{"simulations": n, "shift": 2.0} for n in counts]
+    found = check_budget(result.posterior.likelihood, history, z)
+    assert found.figures["simulations"] == counts[-1]
+    assert found.remedy == f"Give it one more round of {counts[-1] - counts[-2]}."
 
 
 def test_sampler():

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -6,32 +8,38 @@ import pytest
 
 from tsnl.checks import one_step_of, predictive_draws
 from tsnl.checks.one_step import one_step
-from tsnl.kernel import Kernel, Mixture, Region, Scaling
-from tsnl.kernel.memory import Past
+from tsnl.kernel import Head, Kernel, KernelSpec, Lags, Mixture, Region, Scaling
+from tsnl.kernel.member import fresh_members
 from tsnl.likelihood.surrogate import SurrogateLikelihood
 from tsnl.problem.draws import thinned, unconstrained
 
 
-class Bare(eqx.Module):
+class Bare(Head):
     """A family without conditionals."""
 
-    inner: eqx.Module
+    inner: Head
 
-    def log_probs(self, y, context, theta):
-        return self.inner.log_probs(y, context, theta)
+    def log_prob(self, y, features, theta):
+        return self.inner.log_prob(y, features, theta)
 
-    def sample(self, key, context, theta):
-        return self.inner.sample(key, context, theta)
+    def sample(self, key, features, theta):
+        return self.inner.sample(key, features, theta)
 
 
 def bare(likelihood):
-    return eqx.tree_at(lambda x: x.kernel.members, likelihood, Bare(likelihood.kernel.members))
+    return eqx.tree_at(lambda x: x.kernel.members.head, likelihood, Bare(likelihood.kernel.members.head))
 
 
-def ask(result, likelihood, dequantise=False, seed=0, series=None):
+def counting(likelihood):
+    """The same kernel, told that y is integer-valued."""
+    kernel = likelihood.kernel
+    return replace(likelihood, kernel=replace(kernel, spec=replace(kernel.spec, integer=True)))
+
+
+def ask(result, likelihood, seed=0, series=None):
     z = thinned(unconstrained(result.problem.prior, result.draws), 20)
     series = result.problem.series if series is None else series
-    return one_step(jax.random.key(seed), likelihood, series, z, dequantise)
+    return one_step(jax.random.key(seed), likelihood, series, z)
 
 
 def test_the_draws_are_those_of_the_sampler(result):
@@ -52,28 +60,27 @@ def test_exact_and_simulated_values_agree(result):
 
 def test_values_of_the_conditional_distribution():
     """Integrate the joint density over the second component, the first one fixed."""
-    past, size, t, n = Past(1, ()), 1, 3, 1001
+    t, n = 3, 1001
     rng = np.random.default_rng(0)
-    make = eqx.filter_jit(eqx.filter_vmap(lambda k: Mixture(2, 4, 1).make(k, 2, past, size)))
+    spec = KernelSpec(Mixture(2, 4, 1), (Lags(1),), d_y=2, d_u=0, size=1, num_members=2)
     members = jax.tree.map(
         lambda x: jnp.asarray(np.asarray(x) + rng.normal(0.0, 0.3, x.shape).astype(x.dtype)),
-        make(jax.random.split(jax.random.key(0), 2)),
+        eqx.filter_jit(fresh_members)(jax.random.key(0), spec),
     )
     zero, one = jnp.zeros(2), jnp.ones(2)
-    kernel = Kernel(
-        members, Scaling(one, zero, one, zero[:1], one[:1], "none"), past, Region.unknown(2, past)
-    )
+    scaling = Scaling(one, zero, one, zero[:1], one[:1], "none")
+    kernel = Kernel(members, scaling, Region.unknown(2, spec.groups()), spec)
     series = rng.normal(size=(6, 2)).astype(np.float32)
     likelihood = SurrogateLikelihood.of(kernel, jnp.asarray(series))
     z = np.array([[-0.5], [0.3], [1.0]], np.float32)
-    _, context = likelihood.windows.take(jnp.zeros(1, int), jnp.array([t]))
-    wide = jax.tree.map(lambda x: jnp.broadcast_to(x, (n, *x.shape[1:])), context)
+    features = likelihood.features[:, t : t + 1]
+    wide = jnp.broadcast_to(features, (1, n, features.shape[2]))
     grid = np.linspace(-15, 15, n, dtype=np.float32)
     rows = jnp.stack([jnp.full(n, series[t, 0]), grid], axis=1)
     log_q = jax.jit(jax.vmap(lambda point: kernel.log_probs(rows, wide, point)))(z)
     joint = np.exp(log_q).mean(axis=0)
     below = np.interp(series[t, 1], grid, np.cumsum(joint) / joint.sum())
-    found = one_step(jax.random.key(0), likelihood, series, z, False)
+    found = one_step(jax.random.key(0), likelihood, series, z)
     assert found.pit[t, 1] == pytest.approx(below, abs=0.02)
     assert found.pit.shape == (6, 2)
 
@@ -87,7 +94,7 @@ def test_log_scores_are_of_the_average_density(result):
 
 def test_integers_get_values_drawn_from_their_step(result):
     likelihood = result.posterior.likelihood
-    ones = [ask(result, likelihood, dequantise=True, seed=seed).pit for seed in (0, 1)]
+    ones = [ask(result, counting(likelihood), seed=seed).pit for seed in (0, 1)]
     assert not np.array_equal(*ones)
     series = result.problem.series
     ends = [ask(result, likelihood, series=series + shift).pit for shift in (-0.5, 0.5)]

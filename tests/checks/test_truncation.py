@@ -3,14 +3,16 @@ import numpy as np
 import pytest
 
 from tsnl.checks.truncation import _level, _p_value, check_lag
-from tsnl.methods.sequential.simulated import Simulated
+from tsnl.methods.sequential.simulated import Simulated, choose
 from tsnl.problem.draws import thinned, unconstrained
 
 
 def test_figures_of_a_longer_lag(result):
     simulated = Simulated.of_arrays(result.arrays, result.problem)
     z = thinned(unconstrained(result.problem.prior, result.draws), 100)
-    found = check_lag(jax.random.key(0), result, simulated, z)
+    chosen = choose("all", simulated, result.problem, 8)
+    given = (simulated.there, chosen, result.method.training)
+    found = check_lag(jax.random.key(0), result.posterior.likelihood, result.problem, *given, z)
     assert (found.figures["lag"], found.figures["longer_lag"]) == (result.lag[0], 2 * result.lag[0])
     assert found.figures["shift"] >= 0
     assert found.figures["num_series"] == 4  # two of sixteen for each of two members

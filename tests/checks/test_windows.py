@@ -4,15 +4,14 @@ import pytest
 
 from tsnl.checks.replicates import replicate
 from tsnl.checks.windows import check_windows
-from tsnl.methods.sequential.simulated import Simulated
+from tsnl.kernel.examples import Simulated
 from tsnl.problem.draws import thinned, unconstrained
 
 
 def ask(result, change=lambda y: y, count=40):
     z = thinned(unconstrained(result.problem.prior, result.draws), count)
     series = replicate(jax.random.key(0), result.problem, z)
-    simulated = Simulated.none(result.problem, count)
-    simulated.add(z, series, 0, 0)
+    simulated = Simulated(series, np.zeros((*series.shape[:2], 0)), z)
     observed = change(result.problem.series.copy())
     return check_windows(result.posterior.kernel, observed, simulated, z, np.random.default_rng(0))
 

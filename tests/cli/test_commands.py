@@ -26,7 +26,7 @@ lag = 3
 num_members = 2
 min_steps = 60
 max_steps = 60
-[options.density]
+[options.head]
 num_components = 2
 width = 4
 depth = 1
@@ -89,9 +89,27 @@ def test_fit_makes_a_run_with_a_report(fitted, place):
     assert "replicates" in names
 
 
+def test_the_configuration_is_there_before_the_run_ends(place, monkeypatch):
+    """A run that is killed has it too."""
+
+    class KilledError(BaseException):
+        pass
+
+    def killed(*_, **__):
+        raise KilledError
+
+    monkeypatch.setattr("tsnl.cli.runs.infer", killed)
+    with pytest.raises(KilledError):
+        call("fit", "tank.py", "data.csv", "--out", "killed", "--config", "tiny.toml", "--workers", 1)
+    assert "max_steps = 60" in (place / "killed" / "config.toml").read_text()
+
+
 def test_a_run_is_not_overwritten(fitted, capsys):
     assert call("fit", "tank.py", "data.csv", "--out", "run", "--config", "tiny.toml") == 2
-    assert "run holds a run already: choose another folder" in capsys.readouterr().err
+    assert (
+        "run holds a run already: read it with resume=True (--resume), or choose another"
+        in capsys.readouterr().err
+    )
 
 
 def test_check_and_forecast(fitted, capsys):

@@ -9,19 +9,19 @@ def test_command_line_over_file_over_defaults(tmp_path):
     path = tmp_path / "options.toml"
     path.write_text(
         'method = "t-snl"\nseed = 3\ncolumns = ["a", 2]\n[options]\nrounds = 2\nlag = "acf"\n'
-        '[options.training]\nmax_steps = 400\n[options.density]\nclass = "MAF"\n'
+        '[options.training]\nmax_steps = 400\n[options.head]\nclass = "MAF"\n'
     )
     settings = changed(read_settings(path), {"seed": None, "workers": 2}, {"rounds": 7, "lag": None})
     assert settings.columns == ("a", "2")
     assert (settings.seed, settings.workers) == (3, 2)
     method = make_method(settings)
-    assert method == TSNL(rounds=7, lag="acf", training=Training(max_steps=400), density=MAF())
+    assert method == TSNL(rounds=7, lag="acf", training=Training(max_steps=400), head=MAF())
 
 
 @pytest.mark.parametrize(
     "method",
     [
-        TSNL(lag="bic", decays=(), density=MAF(activation="relu"), sampler=MCMC(kernel="nuts")),
+        TSNL(lag="bic", decays=(), head=MAF(activation="relu"), sampler=MCMC(kernel="nuts")),
         SMCABC(particles=50, max_cost=1000),
     ],
 )
@@ -46,7 +46,7 @@ def test_the_resolved_configuration_reads_back(tmp_path, method):
         ("[options]\nround = 3", "TSNL has no option round; it has"),
         ("[options.training]\nsteps = 3", "TSNL.training has no option steps"),
         ("[options.lag]\nx = 3", "TSNL.lag has no options inside it"),
-        ('[options.density]\nclass = "os.system"', "The class of TSNL.density is unknown"),
+        ('[options.head]\nclass = "os.system"', "The class of TSNL.head is unknown"),
         ("[options]\nrounds = 0", "rounds is 0, expected at least 1"),
     ],
 )

@@ -1,3 +1,5 @@
+from dataclasses import dataclass
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -5,23 +7,30 @@ import numpy as np
 import pytest
 from jaxtyping import Array
 
-from tsnl.kernel import TRANSFORMS, Density, Kernel, Region, Scaling
-from tsnl.kernel.memory import Past, Windows
+from tsnl.kernel import TRANSFORMS, Decays, Head, Kernel, KernelSpec, Lags, Region, Scaling
+from tsnl.kernel.member import first_of, fresh_members
 from tsnl.likelihood import surrogate
 from tsnl.likelihood.surrogate import SurrogateLikelihood
 
 
-class Line(Density):
+class Line(Head):
     """N(y | a lag + theta, 1), one of each member's a."""
 
     lag: Array
 
-    def log_prob(self, y, context, theta):
-        mean = self.lag * context.lags[0] + 0.1 * context.far[: y.shape[0]] + theta[0]
-        return jax.scipy.stats.norm.logpdf(y, mean).sum()
+    def log_prob(self, y, features, theta):
+        d_y = y.shape[0]
+        lag, far = features[:d_y], features[4 * d_y : 5 * d_y]  # two lags and their marks, averages
+        return jax.scipy.stats.norm.logpdf(y, self.lag * lag + 0.1 * far + theta[0]).sum()
 
-    def sample(self, key, context, theta):
+    def sample(self, key, features, theta):
         raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Lines:
+    def make(self, key, d_y, groups, size):
+        return Line(jnp.zeros(()))
 
 
 def kernel(transform="none", d_y=1):
@@ -29,10 +38,12 @@ def kernel(transform="none", d_y=1):
         jnp.full(d_y, 2.0), jnp.full(d_y, 0.3), jnp.full(d_y, 0.8),
         jnp.array([1.0]), jnp.array([0.5]), transform,
     )  # fmt: skip
-    past = Past(2, (0.7,))
-    return Kernel(Line(jnp.array([0.5, 0.9])), scaling, past, Region.unknown(1, past))
+    spec = KernelSpec(Lines(), (Lags(2), Decays((0.7,))), d_y, 0, 1, num_members=2)
+    members = eqx.tree_at(lambda m: m.head.lag, fresh_members(jax.random.key(0), spec), LAGS)
+    return Kernel(members, scaling, Region.unknown(d_y, spec.groups()), spec)
 
 
+LAGS = jnp.array([0.5, 0.9])
 SERIES = np.random.default_rng(0).normal(size=(11, 2)).astype(np.float32)
 Z = jnp.array([0.7])
 
@@ -44,14 +55,14 @@ value = eqx.filter_jit(lambda likelihood: likelihood(Z))
 def test_sum_of_the_factors_one_by_one():
     made = kernel("asinh", 2)
     likelihood = SurrogateLikelihood.of(made, jnp.asarray(SERIES))
-    v = made.scaling.standardise(jnp.asarray(SERIES))
-    windows = Windows.of(v[None], jnp.ones((1, 11, 2), bool), made.past)
+    y = made.scaling.standardise(jnp.asarray(SERIES))
     theta = made.scaling.standardise_z(Z)
-    y, context = windows.take(jnp.zeros(11, int), jnp.arange(11))
-    expected = []
+    memory, seen, u = first_of(made.members).memory, jnp.ones(2, bool), jnp.zeros(0)
+    state, expected = memory.init(), []
     for t in range(11):
-        here = jax.tree.map(lambda x, t=t: x[t], context)
-        members = [Line(a).log_prob(y[t], here, theta) for a in (0.5, 0.9)]
+        here = memory.features(state)
+        members = [Line(a).log_prob(y[t], here, theta) for a in LAGS]
+        state = memory.push(state, y[t], seen, u)
         log_jacobian = made.scaling.log_jacobian(jnp.asarray(SERIES[t])).sum()
         expected.append(np.log(np.mean(np.exp(members))) + log_jacobian)
     np.testing.assert_allclose(factors(likelihood), expected, rtol=1e-4)
@@ -74,8 +85,9 @@ def test_integrates_to_one_in_the_users_units(transform):
     """The density of a series of one row."""
     made = kernel(transform)
     grid = np.sinh(np.linspace(-14, 14, 20_001)) / 1e3
-    density = jax.jit(jax.vmap(lambda y: SurrogateLikelihood.of(made, y[None, None])(Z)))
-    total = np.trapezoid(np.exp(np.asarray(density(jnp.asarray(grid, dtype=float)))), grid)
+    rows = grid.astype(np.float32)[:, None, None]  # a panel of so many series
+    density = np.exp(np.asarray(factors(SurrogateLikelihood.of(made, *rows)), dtype=float))
+    total = np.trapezoid(density, grid)
     np.testing.assert_allclose(total, 1, atol=1e-3)
 
 

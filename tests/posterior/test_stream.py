@@ -13,6 +13,7 @@ from tsnl import MCMC, TSNL, Training
 from tsnl.kernel import Mixture
 from tsnl.models import LinearGaussian
 from tsnl.posterior import Stream
+from tsnl.posterior import stream as stream_module
 from tsnl.show.plots import stream_figure
 
 MODEL = LinearGaussian()
@@ -26,7 +27,7 @@ def posterior(gaps=False):
     method = TSNL(
         rounds=1,
         simulations=16,
-        density=Mixture(num_components=2, width=4, depth=1),
+        head=Mixture(num_components=2, width=4, depth=1),
         training=Training(num_members=2, min_steps=60, max_steps=60),
         sampler=SAMPLER,
         gaps=gaps,
@@ -116,3 +117,59 @@ def test_bands_are_quantiles_of_the_particles_and_are_drawn():
         assert weights[q < value * (1 - 1e-6)].sum() <= level <= weights[q <= value * (1 + 1e-6)].sum()
     figure = stream_figure(stream)
     assert [axes.get_ylabel() for axes in figure.axes] == ["Q", "log-score"]
+
+
+class Counts(tsnl.StateSpaceModel):
+    """A Poisson count around a slow level, from dozens to hundreds."""
+
+    sd: float = 0.3
+
+    def sample_initial(self, key, theta):
+        return jnp.asarray(4.5)
+
+    def sample_transition(self, key, level, theta, t, u):
+        return 4.5 + 0.8 * (level - 4.5) + theta["sd"] * jax.random.normal(key)
+
+    def sample_observation(self, key, level, theta, t, u):
+        return 1.0 * jax.random.poisson(key, jnp.exp(level))
+
+
+@cache
+def counted():
+    rows = Counts().simulate(seed=1, length=22).astype(float)
+    method = TSNL(
+        rounds=1,
+        simulations=16,
+        head=Mixture(num_components=2, width=4, depth=1),
+        training=Training(num_members=2, min_steps=60, max_steps=60),
+        sampler=SAMPLER,
+        transform="asinh",
+    )
+    prior = tsnl.Prior(sd=dist.LogNormal(-1.0, 0.5))
+    return tsnl.infer(Counts(), prior, rows[:20], method, seed=0), rows
+
+
+def test_counts_stay_counts_in_an_update():
+    """Under a transform as well: 88 does not become 87.99998."""
+    result, rows = counted()
+    stream = result.posterior.update(rows[20:], num_particles=100)
+    np.testing.assert_array_equal(stream.series, rows)
+    np.testing.assert_array_equal(stream.posterior.panel[0], rows)
+    assert stream.posterior.kernel.spec.integer
+    refined = result.refine(stream, simulations=4, seed=1)
+    assert refined.posterior.kernel.spec.integer
+    forecast = refined.forecast(3, seed=0, num_draws=20).draws
+    np.testing.assert_array_equal(forecast, np.round(forecast))
+
+
+def test_an_update_starts_from_the_draws_of_the_result(monkeypatch):
+    started = []
+    real = stream_module.sample_posterior
+
+    def watched(key, target, points, *rest):
+        started.append(points)
+        return real(key, target, points, *rest)
+
+    monkeypatch.setattr(stream_module, "sample_posterior", watched)
+    posterior().update(LONG[20:21], num_particles=50)
+    np.testing.assert_array_equal(started[0], posterior().z.reshape(-1, 1))

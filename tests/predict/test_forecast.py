@@ -1,8 +1,7 @@
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from types import SimpleNamespace
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import matplotlib as mpl
@@ -12,10 +11,9 @@ import numpyro.distributions as dist
 import pytest
 
 import tsnl
-from tsnl import MCMC, SNL, TSNL, Forecast, Training
-from tsnl.kernel import Kernel, Mixture, Region, Scaling
-from tsnl.kernel.heads.base import Density
-from tsnl.kernel.memory import Past
+from tsnl import MCMC, TSNL, Forecast, Training
+from tsnl.kernel import Decays, Head, Kernel, KernelSpec, Lags, Mixture, Region, Scaling
+from tsnl.kernel.member import fresh_members
 from tsnl.likelihood import kalman_filter
 from tsnl.models import LinearGaussian, LotkaVolterra
 from tsnl.predict.forecast import draw_forecast
@@ -30,26 +28,36 @@ SERIES, HELD_OUT = ALL_ROWS[:20], ALL_ROWS[20:]
 N = 1000
 
 
-class Autoregression(Density):
+class Autoregression(Head):
     """v_t = phi v_{t-1} + theta_0 + sd e_t, in standardised units."""
 
     phi: jax.Array
     sd: jax.Array
 
-    def log_prob(self, y, context, theta):
-        mean = self.phi * context.lags[0] + theta[0]
+    def log_prob(self, y, features, theta):
+        mean = self.phi * features[:1] + theta[0]
         return jnp.sum(jax.scipy.stats.norm.logpdf(y, mean, self.sd))
 
-    def sample(self, key, context, theta):
-        return self.phi * context.lags[0] + theta[0] + self.sd * jax.random.normal(key, (1,))
+    def sample(self, key, features, theta):
+        return self.phi * features[:1] + theta[0] + self.sd * jax.random.normal(key, (1,))
 
 
-def known_kernel(sd=0.5):
+@dataclass(frozen=True)
+class Autoregressive:
+    sd: float
+
+    def make(self, key, d_y, groups, size):
+        return Autoregression(jnp.asarray(0.8), jnp.asarray(self.sd))
+
+
+def known_kernel(sd=0.5, integer=False):
     """A kernel whose futures are known in closed form; its past is longer than it needs."""
-    members = eqx.filter_vmap(lambda phi: Autoregression(phi, jnp.asarray(sd)))(jnp.array([0.8, 0.8]))
+    memory = (Lags(2), Decays((0.5,)))
+    spec = KernelSpec(Autoregressive(sd), memory, 1, 0, 1, num_members=2, integer=integer)
     one = jnp.ones(1)
     scaling = Scaling(one, 3.0 * one, 2.0 * one, 0.0 * one, one, "none")
-    return Kernel(members, scaling, Past(2, (0.5,)), Region.unknown(1, Past(2, (0.5,))))
+    members = fresh_members(jax.random.key(0), spec)
+    return Kernel(members, scaling, Region.unknown(1, spec.groups()), spec)
 
 
 def assert_normal(draws, mean, variance, slack=0.0):
@@ -62,7 +70,7 @@ def assert_normal(draws, mean, variance, slack=0.0):
 def test_a_kernel_is_rolled_forward_as_its_closed_form_says():
     problem = Problem.of(MODEL, PRIOR, SERIES)
     theta = {"Q": np.full(N, np.exp(0.3))}  # z = 0.3
-    draws = kernel_futures(jax.random.key(0), problem, known_kernel(), theta, np.zeros((6, 0)), False)
+    draws = kernel_futures(jax.random.key(0), problem, known_kernel(), theta, np.zeros((6, 0)))
     assert draws.shape == (N, 6, 1)
     mean, variance, found = (SERIES[-1, 0] - 3) / 2, 0.0, []
     for _ in range(6):
@@ -74,12 +82,11 @@ def test_a_kernel_is_rolled_forward_as_its_closed_form_says():
 def test_counts_stay_counts():
     problem = Problem.of(MODEL, PRIOR, np.round(3 * SERIES))
     theta = {"Q": np.full(50, 1.0)}
-    draws = kernel_futures(jax.random.key(0), problem, known_kernel(), theta, np.zeros((4, 0)), True)
+    noisy, silent = known_kernel(integer=True), known_kernel(sd=0.0, integer=True)
+    draws = kernel_futures(jax.random.key(0), problem, noisy, theta, np.zeros((4, 0)))
     np.testing.assert_array_equal(draws, np.round(draws))
     # without noise, the rounded row is what the next one follows
-    still = kernel_futures(
-        jax.random.key(0), problem, known_kernel(sd=0.0), theta, np.zeros((4, 0)), True
-    )[0, :, 0]
+    still = kernel_futures(jax.random.key(0), problem, silent, theta, np.zeros((4, 0)))[0, :, 0]
     y, expected = problem.series[-1, 0], []
     for _ in range(4):
         y = np.round(0.8 * (y - 3) + 3)
@@ -117,7 +124,7 @@ def fitted():
     method = TSNL(
         rounds=1,
         simulations=16,
-        density=Mixture(num_components=2, width=4, depth=1),
+        head=Mixture(num_components=2, width=4, depth=1),
         training=Training(num_members=2, min_steps=60, max_steps=60),
         sampler=MCMC(num_chains=4, num_warmup=100, num_draws=150, max_extensions=0),
     )
@@ -200,12 +207,12 @@ def test_errors():
         result.forecast(0, seed=0)
     with pytest.raises(ValueError, match="source is 'oracle', expected 'kernel' or 'simulator'"):
         result.forecast(3, "oracle", seed=0)
-    whole = replace(result, method=SNL())
-    with pytest.raises(TypeError, match="SNL learns no kernel of one row after the other"):
-        whole.forecast(3, seed=0)
-    nothing = (result.problem, tsnl.ExactMCMC(), None)
-    with pytest.raises(TypeError, match="ExactMCMC learns no kernel"):
-        draw_forecast(jax.random.key(0), *nothing, {"Q": np.ones(3)}, 3, None, "kernel", 10)
+    with pytest.raises(TypeError, match="no kernel of one row after the other: use source='simulator'"):
+        replace(result, posterior=None).forecast(3, seed=0)
+    kernel = result.posterior.kernel
+    whole = replace(kernel, spec=replace(kernel.spec, whole=True))
+    with pytest.raises(TypeError, match="no kernel of one row after the other"):
+        draw_forecast(jax.random.key(0), result.problem, whole, {"Q": np.ones(3)}, 3, None, "kernel", 10)
     blind = SimpleNamespace(laws=tsnl.StateSpaceModel, series=SERIES, inputs=None)
     with pytest.raises(TypeError, match="has no log_observation"):
         simulator_futures(jax.random.key(0), blind, {"Q": np.ones(3)}, np.zeros((3, 0)), 10)

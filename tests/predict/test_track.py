@@ -29,7 +29,7 @@ def result():
         rounds=1,
         simulations=16,
         gaps=True,
-        density=Mixture(num_components=2, width=4, depth=1),
+        head=Mixture(num_components=2, width=4, depth=1),
         training=Training(num_members=2, min_steps=60, max_steps=60),
         sampler=MCMC(num_chains=4, num_warmup=100, num_draws=150, max_extensions=0),
     )

@@ -67,7 +67,7 @@ def test_a_run_ends_with_the_same_draws():
     method = TSNL(
         rounds=2,
         simulations=16,
-        density=Mixture(num_components=2, width=4, depth=1),
+        head=Mixture(num_components=2, width=4, depth=1),
         training=Training(num_members=2, min_steps=50, max_steps=50),
         sampler=MCMC(num_chains=2, num_warmup=50, num_draws=50, max_extensions=0),
     )

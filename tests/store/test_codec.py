@@ -14,6 +14,7 @@ from tsnl import MCMC, TSNL, Training
 from tsnl.kernel import MAF, Mixture, Spline
 from tsnl.models import LinearGaussian, LotkaVolterra, StochasticVolatility
 from tsnl.store import codec
+from tsnl.store.results import decode_prior, encode_prior
 
 JOINT = tsnl.Prior(
     {("Q", "R"): dist.MultivariateNormal(np.zeros(2), 0.2 * np.eye(2))}, A=dist.Beta(9.0, 1.0)
@@ -32,15 +33,15 @@ def test_own_models_and_priors_have_no_plain_form():
     with pytest.raises(codec.NotSavableError, match="Blank"):
         codec.encode(Blank())
     with pytest.raises(codec.NotSavableError, match="OwnPrior"):
-        codec.encode_prior(tsnl.Prior(Q=OwnPrior(0.0, 1.0)))
+        encode_prior(tsnl.Prior(Q=OwnPrior(0.0, 1.0)))
 
 
 @pytest.mark.parametrize(
     "value",
     [
-        TSNL(lag="bic", decays=(), density=Spline(num_knots=5), transform="asinh"),
-        TSNL(density=MAF(activation="relu"), sampler=MCMC(kernel="nuts"), stop="converged"),
-        TSNL(training=Training(num_members=2, min_steps=20, max_steps=20), density=Mixture(width=2)),
+        TSNL(lag="bic", decays=(), head=Spline(num_knots=5), transform="asinh"),
+        TSNL(head=MAF(activation="relu"), sampler=MCMC(kernel="nuts"), stop="converged"),
+        TSNL(training=Training(num_members=2, min_steps=20, max_steps=20), head=Mixture(width=2)),
     ],
 )
 def test_options_round_trip(value):
@@ -79,7 +80,7 @@ def origin(name):
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_priors_round_trip(name):
     prior, z = DISTRIBUTIONS[name], origin(name)
-    again = codec.decode_prior(json.loads(json.dumps(codec.encode_prior(prior))))
+    again = decode_prior(json.loads(json.dumps(encode_prior(prior))))
     assert again.names == prior.names
     ours, theirs = (jax.jit(p.log_prob_unconstrained)(z) for p in (prior, again))
     assert ours == theirs

@@ -30,12 +30,12 @@ SERIES = MODEL.simulate(seed=1, length=20).astype(float)
 METHOD = TSNL(
     rounds=4,
     simulations=4,
-    density=Mixture(num_components=2, width=4, depth=1),
+    head=Mixture(num_components=2, width=4, depth=1),
     training=Training(num_members=2, min_steps=60, max_steps=60),
     sampler=MCMC(num_chains=4, num_warmup=100, num_draws=150, max_extensions=0),
 )
 SLOWLY = partial(pytest.param, marks=pytest.mark.slow)
-MOMENTS = {"simulate": "add_simulations", "train": "learn", "sample": "sample_posterior"}
+MOMENTS = {"simulate": "simulate_at", "train": "learn", "sample": "sample_posterior"}
 
 
 class CutOffError(BaseException):
@@ -96,7 +96,7 @@ def test_finished_rounds_are_not_run_again(tmp_path, monkeypatch):
             run(tmp_path / "run")
     learned = []
     real = rounds.learn
-    monkeypatch.setattr(rounds, "learn", lambda *args: learned.append(1) or real(*args))
+    monkeypatch.setattr(rounds, "learn", lambda *a, **k: learned.append(1) or real(*a, **k))
     monkeypatch.setattr("tsnl.simulation.batch._chunk", None)  # nothing is simulated again either
     run(tmp_path / "run", resume=True)
     assert len(learned) == 1
@@ -163,7 +163,7 @@ def test_another_question_needs_another_folder(kept, changed, what):
 
 
 def test_a_run_is_not_overwritten(kept):
-    with pytest.raises(FileExistsError, match=r"holds a run: go on with resume=True"):
+    with pytest.raises(FileExistsError, match=r"holds a run already: read it with resume=True"):
         run(kept)
 
 
@@ -182,7 +182,7 @@ def test_a_newer_version_and_damaged_files(kept, tmp_path):
     folder = copied(kept, tmp_path)
     facts = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps(facts | {"format": 99}))
-    with pytest.raises(ValueError, match="format 99, newer than 1: update tsnl"):
+    with pytest.raises(ValueError, match="format 99, newer than 2: update tsnl"):
         run(folder, resume=True)
     (folder / "run.json").write_text(json.dumps(facts)[:50])
     with pytest.raises(ValueError, match=r"run.json is damaged"):

@@ -117,8 +117,9 @@ def update(
 ) -> None:
     """Take in new rows, without a simulation."""
     from tsnl.cli.data import read_csv, read_inputs
-    from tsnl.cli.runs import read_run, refuse_to_overwrite, updated
+    from tsnl.cli.runs import read_run, updated
     from tsnl.cli.text import sentence, summary_text
+    from tsnl.store.folder import refuse_to_overwrite
 
     target = run.with_name(f"{run.name}-updated") if out is None else out
     refuse_to_overwrite(target)

@@ -16,8 +16,6 @@ from tsnl.cli.options import Settings, make_method
 from tsnl.cli.runs import (
     Question,
     check_run,
-    keep_settings,
-    refuse_to_overwrite,
     report_run,
     run_into,
 )
@@ -44,15 +42,13 @@ def fit_run(
     method = make_method(settings)
     file = read_model(model_path)
     rows, known = read_csv(data_path, settings.columns).rows, read_inputs(inputs)
-    refuse_to_overwrite(out, resume)
     title = settings.title or f"{', '.join(file.prior.names)} from {data_path.name}, {model_path.name}"
     settings = replace(settings, title=title)
     with working(file, settings.workers, settings.timeout, dask) as simulator:
         begin = time.perf_counter()
         question = Question(simulator, file.prior, rows, known)
-        result = run_into(out, question, method, settings.seed, resume)
+        result = run_into(out, question, method, settings, resume)
         seconds = time.perf_counter() - begin
-        keep_settings(out, settings, method)
         finish(out, result, seconds, title, replicates, refit)
 
 
@@ -73,9 +69,8 @@ def demo_run(out: Path, seed: int) -> None:
     question = Question(model, prior, model.simulate(seed=1, length=100))
     method = TSNL()
     begin = time.perf_counter()
-    result = run_into(out, question, method, seed)
+    result = run_into(out, question, method, Settings(seed=seed, title=title))
     seconds = time.perf_counter() - begin
-    keep_settings(out, Settings(seed=seed, title=title), method)
     mean, sd = exact_moments(result.problem)
     draws = result.draws["Q"]
     typer.echo("A linear series of 100 rows, its noise variance Q unknown (the truth is 0.1).\n")

@@ -19,11 +19,14 @@ from tsnl.checks.verdict import Report
 from tsnl.cli.model_file import read_model, without_model
 from tsnl.cli.options import Settings, to_toml
 from tsnl.inference import infer
+from tsnl.methods.api import Method
 from tsnl.posterior import Stream
-from tsnl.problem.prior import Prior
+from tsnl.problem import Prior
 from tsnl.result import Result, load
 from tsnl.runtime.compilation import cache_compilations
 from tsnl.show.report import write
+from tsnl.store.files import write_text
+from tsnl.store.folder import refuse_to_overwrite
 
 
 class Question(NamedTuple):
@@ -35,35 +38,26 @@ class Question(NamedTuple):
     inputs: Any = None
 
 
-def run_into(folder: Path, question: Question, method: Any, seed: int, resume: bool = False) -> Result:
-    """Infer and keep the run as it goes; Ctrl-C leaves a folder that `resume` goes on with."""
-    refuse_to_overwrite(folder, resume)
+def run_into(
+    folder: Path, question: Question, method: Method, settings: Settings, resume: bool = False
+) -> Result:
+    """Infer and keep the run as it goes; Ctrl-C leaves a folder that `resume` goes on with.
+
+    The configuration is written first, so that a run that is killed has it too.
+    """
+    if not resume:
+        refuse_to_overwrite(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(folder / "config.toml", to_toml(settings, method))
+    given = {"inputs": question.inputs, "seed": settings.seed, "folder": folder, "resume": resume}
     try:
-        return infer(
-            *question[:3], method, inputs=question.inputs, seed=seed, folder=folder, resume=resume
-        )
+        return infer(*question[:3], method, **given)
     except KeyboardInterrupt:
         hint = (
             f"tsnl: stopped; {folder} keeps what is finished: go on by the same command with --resume."
         )
         typer.echo(f"\n{hint}", err=True)
         raise
-
-
-def refuse_to_overwrite(folder: Path, resume: bool = False) -> None:
-    """Raise where a folder holds a run already, finished or not."""
-    if (folder / "result.json").exists() and not resume:
-        raise FileExistsError(f"{folder} holds a run already: choose another folder with --out.")
-    if (folder / "run.json").exists() and not resume:
-        raise FileExistsError(
-            f"{folder} holds a run that was stopped: go on with --resume, or choose another folder."
-        )
-
-
-def keep_settings(folder: Path, settings: Settings, method: Any) -> None:
-    """Write the resolved configuration."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "config.toml").write_text(to_toml(settings, method), encoding="utf-8")
 
 
 def read_run(folder: Path, model_path: Path | None = None) -> tuple[Result, bool]:
@@ -100,7 +94,7 @@ def _kept(folder: Path) -> dict[str, bool]:
 def check_run(folder: Path, result: Result, replicates: int, refit: bool) -> Report:
     """Check a run and keep what the checks said."""
     found = result.check(num_replicates=replicates, refit=refit)
-    (folder / "checks.json").write_text(found.to_json(), encoding="utf-8")
+    write_text(folder / "checks.json", found.to_json())
     return found
 
 
@@ -121,7 +115,7 @@ def report_run(
 ) -> Path:
     """Write the report, into the folder where no other place is given."""
     path = folder / "report.html" if out is None else out
-    return write(result, path, checks=checks, title=title, num_replicates=replicates)
+    return write(result, path, checks, title=title, num_replicates=replicates)
 
 
 def updated(result: Result, rows: Any, inputs: Any, seed: int) -> tuple[Result, Stream]:

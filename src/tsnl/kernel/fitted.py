@@ -160,12 +160,13 @@ class Kernel(eqx.Module):
             raise ValueError(f"{path.name} holds a {type(spec).__name__}, expected a kernel")
         region = Region.unknown(spec.d_y, spec.groups())
         skeleton = eqx.filter_eval_shape(_untrained, spec, facts["transform"], region)
-        places, tree = jax.tree.flatten(skeleton)
+        arrays, static = eqx.partition(skeleton, lambda x: isinstance(x, jax.ShapeDtypeStruct))
+        places, tree = jax.tree.flatten(arrays)
         leaves = [tensors[name] for name in sorted(tensors)]
         if [x.shape for x in places] != [x.shape for x in leaves]:
             raise ValueError("its weights do not fit its options")
         filled = [jnp.asarray(new, dtype=old.dtype) for old, new in zip(places, leaves, strict=True)]
-        return jax.tree.unflatten(tree, filled)
+        return eqx.combine(jax.tree.unflatten(tree, filled), static)
 
 
 def _untrained(spec: KernelSpec, transform: Any, region: Region) -> Kernel:

@@ -90,6 +90,7 @@ def check_capabilities(method: Method, problem: Problem) -> None:
         require_filterable(problem.laws)
 
 
+@runtime_checkable
 class Inference(Protocol):
     """A result as checks, predictions and pictures see it; see `tsnl.Result`."""
 
@@ -115,6 +116,4 @@ class Inference(Protocol):
     def method(self) -> Method: ...  # noqa: D102
     @property
     def seed(self) -> int: ...  # noqa: D102
-    @property
-    def failures(self) -> list[dict[str, Any]]: ...  # noqa: D102
     def coordinates(self) -> dict[str, np.ndarray]: ...  # noqa: D102

@@ -21,6 +21,7 @@ from tsnl.predict.futures import kernel_futures, simulator_futures
 from tsnl.predict.states import LEVELS
 from tsnl.problem import Problem
 from tsnl.problem.series import as_inputs, as_series
+from tsnl.store.files import read_npz, write_npz
 
 Source = Literal["kernel", "simulator"]
 
@@ -84,26 +85,21 @@ class Forecast:
             path: where to write the picture.
             dark: on dark paper.
         """
-        from tsnl.show.plots import forecast_figure
+        from tsnl.show.plots import forecast_figure, saved
 
         rows = None if held_out is None else self._held_out(held_out)
-        figure = forecast_figure(self, rows, dark=dark)
-        if path is not None:
-            figure.savefig(path, dpi=150)
-        return figure
+        return saved(forecast_figure(self, rows, dark=dark), path)
 
     def save(self, path: str | Path) -> None:
         """Write one npz file."""
-        arrays: Any = {"draws": self.draws, "series": self.series, "source": np.array(self.source)}
-        with Path(path).open("wb") as file:
-            np.savez_compressed(file, **arrays)
+        write_npz(path, {"draws": self.draws, "series": self.series, "source": self.source})
 
     @staticmethod
     def load(path: str | Path) -> "Forecast":
         """Read what `save` wrote."""
-        with np.load(path, allow_pickle=False) as stored:
-            source: Any = str(stored["source"])
-            return Forecast(stored["draws"], stored["series"], source)
+        stored = read_npz(path)
+        source: Any = str(stored["source"])
+        return Forecast(stored["draws"], stored["series"], source)
 
     def _held_out(self, values: Any) -> Float[np.ndarray, "steps d_y"]:
         rows = as_series(values, num_columns=self.draws.shape[2])
@@ -136,7 +132,7 @@ def draw_forecast(
         return Forecast(draws, problem.series, source)
     if kernel is None or kernel.spec.whole:
         raise TypeError(
-            "There is no learned kernel of one row after the other: use source='simulator', or infer by "
+            "This result has no kernel of one row after the other: use source='simulator', or infer by "
             "TSNL."
         )
     return Forecast(kernel_futures(key, problem, kernel, theta, known), problem.series, source)

@@ -17,6 +17,7 @@ from tsnl.models.base import State, StateSpaceModel, Theta
 from tsnl.models.linear_gaussian import LinearGaussian
 from tsnl.predict.draws import CHUNK, each_draw, without_failed
 from tsnl.problem import Problem
+from tsnl.store.files import read_npz, write_npz
 
 LEVELS = (0.05, 0.5, 0.95)
 MEMORY = 2**25  # numbers that the filters of one compiled call may keep
@@ -59,25 +60,21 @@ class States:
             path: where to write the picture.
             dark: on dark paper.
         """
-        from tsnl.show.plots import states_figure
+        from tsnl.show.plots import saved, states_figure
 
-        figure = states_figure(self, None if truth is None else columns(truth, 1), dark=dark)
-        if path is not None:
-            figure.savefig(path, dpi=150)
-        return figure
+        true = None if truth is None else columns(truth, 1)
+        return saved(states_figure(self, true, dark=dark), path)
 
     def save(self, path: str | Path) -> None:
         """Write one npz file."""
-        arrays: Any = {"draws": self.draws, "labels": np.array(self.labels), "kind": np.array(self.kind)}
-        with Path(path).open("wb") as file:
-            np.savez_compressed(file, **arrays)
+        write_npz(path, {"draws": self.draws, "labels": np.array(self.labels), "kind": self.kind})
 
     @staticmethod
     def load(path: str | Path) -> "States":
         """Read what `save` wrote."""
-        with np.load(path, allow_pickle=False) as stored:
-            kind: Any = str(stored["kind"])
-            return States(stored["draws"], tuple(stored["labels"].tolist()), kind)
+        stored = read_npz(path)
+        kind: Any = str(stored["kind"])
+        return States(stored["draws"], tuple(stored["labels"].tolist()), kind)
 
 
 def draw_states(

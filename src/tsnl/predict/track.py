@@ -26,6 +26,7 @@ from tsnl.posterior.stream import predict_row
 from tsnl.predict.draws import each_draw
 from tsnl.predict.states import LEVELS, columns, state_labels
 from tsnl.sampling.smc import Cloud
+from tsnl.store.files import read_npz, write_npz
 
 FEWEST = 0.5  # effective share of the thetas below which they are drawn anew
 GRID = tuple(np.linspace(0.01, 0.99, 99).round(2).tolist())  # quantiles that are remembered
@@ -132,12 +133,9 @@ class Track:
 
     def plot(self, path: str | Path | None = None, *, dark: bool = False) -> Any:
         """Bands of the state as data arrived; a matplotlib figure."""
-        from tsnl.show.plots import states_figure
+        from tsnl.show.plots import saved, states_figure
 
-        figure = states_figure(self, dark=dark)
-        if path is not None:
-            figure.savefig(path, dpi=150)
-        return figure
+        return saved(states_figure(self, dark=dark), path)
 
     def save(self, folder: str | Path) -> None:
         """Write `stream.npz` and `track.npz` into a folder."""
@@ -148,15 +146,13 @@ class Track:
         arrays: dict[str, Any] = {f"filters.{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
         arrays |= {"z": self.cloud.z, "log_weights": self.cloud.log_weights, "reruns": self.reruns}
         arrays |= {"bands": np.stack(self.bands), "means": np.stack(self.means)}
-        with (place / "track.npz").open("wb") as file:
-            np.savez_compressed(file, **arrays)
+        write_npz(place / "track.npz", arrays)
 
     @staticmethod
     def load(folder: str | Path, model: StateSpaceModel, posterior: Posterior) -> "Track":
         """Read what `save` wrote, for the model and posterior that it began with."""
         stream = Stream.load(Path(folder) / "stream.npz", posterior)
-        with np.load(Path(folder) / "track.npz", allow_pickle=False) as stored:
-            found = {name: stored[name] for name in stored.files}
+        found = read_npz(Path(folder) / "track.npz")
         state = jax.eval_shape(
             lambda key: model.sample_initial(key, model.complete()), jax.random.key(0)
         )

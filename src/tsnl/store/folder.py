@@ -47,7 +47,10 @@ def refuse_to_overwrite(folder: Path) -> None:
         FileExistsError: it does, finished or not.
     """
     if (folder / RESULT).exists():
-        raise FileExistsError(f"{folder} holds a run already: choose another folder.")
+        raise FileExistsError(
+            f"{folder} holds a run already: read it with resume=True (--resume), or choose another "
+            f"folder."
+        )
     if (folder / RUN).exists():
         raise FileExistsError(
             f"{folder} holds a run that was stopped: go on with resume=True (--resume), or choose "
@@ -146,7 +149,7 @@ def _again(read: Any, place: Path) -> dict[str, np.ndarray]:
     try:
         return read(place)
     except ValueError as error:
-        raise ValueError(f"{error} Delete it to make it again.") from error
+        raise ValueError(f"{str(error).rstrip('.')}: delete it to make it again.") from error
 
 
 def _question(problem: Problem, method: Method, seed: int) -> dict[str, Any]:

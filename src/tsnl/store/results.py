@@ -105,7 +105,7 @@ def _fields(folder: Path, facts: dict[str, Any], model: Any, prior: Prior | None
     draws = {name: arrays[f"draws.{name}"] for name in facts["names"]}
     posterior = method.exact_posterior(problem)
     if facts["kernel"] is not None:
-        kernel = _kernel(folder / KERNEL, problem)
+        kernel = _kernel(folder / KERNEL, facts["kernel"], problem)
         completion = _completion(arrays, prior.size)
         posterior = Posterior.learned(prior, kernel, problem.panel, problem.inputs, completion)
     if posterior is not None:
@@ -150,9 +150,11 @@ def _completion(arrays: dict[str, np.ndarray], size: int) -> Completion | None:
     return Completion(**{name: jnp.asarray(value, dtype=float) for name, value in found.items()})
 
 
-def _kernel(place: Path, problem: Problem) -> Kernel:
-    """The kernel in a file, which must fit the problem."""
+def _kernel(place: Path, spec: Any, problem: Problem) -> Kernel:
+    """The kernel in a file, which must fit what the result says of it, and the problem."""
     kernel = Kernel.load(place)
+    if codec.encode(kernel.spec) != spec:
+        raise ValueError("its kernel and what it says of its kernel do not fit")
     if kernel.spec.size != problem.prior.size:
         raise ValueError(
             f"its kernel is of {kernel.spec.size} parameters, its prior of {problem.prior.size}"

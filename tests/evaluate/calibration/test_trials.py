@@ -221,7 +221,7 @@ def test_tsnl_on_a_setting():
     quick = TSNL(
         rounds=1,
         simulations=8,
-        density=Mixture(num_components=2, width=2, depth=1),
+        head=Mixture(num_components=2, width=2, depth=1),
         training=Training(num_members=2, min_steps=20, max_steps=20),
         sampler=MCMC(num_chains=4, num_warmup=80, num_draws=100, max_extensions=0),
     )

@@ -7,11 +7,10 @@ import numpy as np
 import paramax
 import pytest
 
-from tsnl.kernel import MAF, Mixture, Spline, num_weights
-from tsnl.kernel.heads.base import flatten
+from tsnl.kernel import MAF, Decays, KernelSpec, Lags, Mixture, Spline
+from tsnl.kernel.heads.base import num_weights
 from tsnl.kernel.heads.flows import autoregressive
-from tsnl.kernel.heads.mixture import MixtureDensity
-from tsnl.kernel.memory import Context, Past, Windows
+from tsnl.kernel.heads.mixture import MixtureHead
 
 # One table drives every invariant.
 TABLE = {
@@ -23,43 +22,54 @@ TABLE = {
 }
 ALL = pytest.mark.parametrize("name", TABLE)
 FLOWS = pytest.mark.parametrize("name", ["MAF tanh", "MAF relu", "Spline"])
-PAST, SIZE, NUM_DRAWS = Past(2, (0.5, 0.9), 1), 2, 20_000
+MEMORY, LAG, SIZE, NUM_DRAWS = (Lags(2), Decays((0.5, 0.9))), 2, 2, 20_000
+
+
+@cache
+def groups(d_y):
+    """Of lags, marks, inputs of the lags, averages, and the inputs of the row itself: one column."""
+    return KernelSpec(Mixture(), MEMORY, d_y, 1, SIZE, 2).groups()
 
 
 @cache
 def fresh(name, d_y):
-    return TABLE[name].make(jax.random.key(0), d_y, PAST, SIZE)
+    return TABLE[name].make(jax.random.key(0), d_y, groups(d_y), SIZE)
 
 
-def perturbed(density, scale=0.2):
+def perturbed(head, scale=0.2):
     """Noise on every weight, so that nothing is at its special start."""
     rng = np.random.default_rng(4)
-    arrays, static = eqx.partition(density, eqx.is_inexact_array)
+    arrays, static = eqx.partition(head, eqx.is_inexact_array)
     noisy = jax.tree.map(lambda x: jnp.asarray(x + scale * rng.normal(size=x.shape), x.dtype), arrays)
     return eqx.combine(noisy, static)
 
 
 @cache
 def setting(name, d_y):
-    """A density with random weights, a context and a theta."""
-    density = perturbed(fresh(name, d_y))
+    """A head with random weights, features of a past and a theta."""
+    head = perturbed(fresh(name, d_y))
     rng = np.random.default_rng(0)
-    parts = rng.normal(size=(2, d_y)), np.array([[0.0] * d_y, [1.0] * d_y]), rng.normal(size=4 * d_y)
-    context = Context(*(jnp.asarray(x, dtype=float) for x in (*parts, rng.normal(size=PAST.num_known))))
-    return density, context, jnp.array([0.5, -1.0])
+    parts = (
+        rng.normal(size=LAG * d_y),
+        np.array([0.0] * d_y + [1.0] * d_y),
+        rng.normal(size=LAG),
+        rng.normal(size=4 * d_y),
+        rng.normal(size=1),
+    )
+    return head, jnp.asarray(np.concatenate(parts), dtype=float), jnp.array([0.5, -1.0])
 
 
 @cache
 def log_q(name, d_y):
-    density, context, theta = setting(name, d_y)
-    return jax.jit(jax.vmap(lambda y: density.log_prob(y, context, theta)))
+    head, features, theta = setting(name, d_y)
+    return jax.jit(jax.vmap(lambda y: head.log_prob(y, features, theta)))
 
 
 @cache
 def draws(name, d_y):
-    density, context, theta = setting(name, d_y)
+    head, features, theta = setting(name, d_y)
     keys = jax.random.split(jax.random.key(0), NUM_DRAWS)
-    return np.asarray(jax.jit(jax.vmap(lambda k: density.sample(k, context, theta)))(keys), dtype=float)
+    return np.asarray(jax.jit(jax.vmap(lambda k: head.sample(k, features, theta)))(keys), dtype=float)
 
 
 @cache
@@ -74,11 +84,11 @@ def quadrature(name, d_y, num):
 
 
 @pytest.mark.parametrize("name", ["Mixture", "Spline"])
-def test_one_theta_for_all_windows_is_the_same_theta_for_each(name):
-    density, context, theta = setting(name, 2)
+def test_one_theta_for_all_rows_is_the_same_theta_for_each(name):
+    head, features, theta = setting(name, 2)
     y = jnp.asarray(np.random.default_rng(1).normal(size=(3, 2)), dtype=float)
-    contexts = jax.tree.map(lambda x: jnp.stack([x, 0.5 * x, -x]), context)
-    log_probs = eqx.filter_jit(lambda theta: density.log_probs(y, contexts, theta))
+    many = jnp.stack([features, 0.5 * features, -features])
+    log_probs = eqx.filter_jit(lambda theta: head.log_probs(y, many, theta))
     each = log_probs(jnp.tile(theta, (3, 1)))
     np.testing.assert_allclose(log_probs(theta), each, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(each[0], log_q(name, 2)(y)[0], rtol=1e-5, atol=1e-5)
@@ -120,101 +130,85 @@ def test_samples_follow_the_density_in_two_dimensions(name):
 @FLOWS
 def test_the_map_of_one_layer_is_triangular(name):
     """Flows permute after each layer: sorted by what they depend on, the rows are triangular."""
-    density, context, theta = setting(name, 2)
-    arrays, static = eqx.partition(density.flow.bijection.bijection.bijection, eqx.is_array)
+    head, features, theta = setting(name, 2)
+    arrays, static = eqx.partition(head.flow.bijection.bijection.bijection, eqx.is_array)
     layer = paramax.unwrap(eqx.combine(jax.tree.map(lambda x: x[0], arrays), static))
     jacobian = jax.jit(jax.jacobian(layer.transform))
-    y, inputs = jnp.array([0.3, -0.7]), flatten(context, theta)
+    y, inputs = jnp.array([0.3, -0.7]), jnp.concatenate([features, theta])
     found = np.asarray(jacobian(y, inputs))
     order = np.argsort((found != 0).sum(1))
     assert ((found[order] != 0) == [[True, False], [True, True]]).all()
     moved = np.asarray(jacobian(y, inputs + 0.5))[order]
     assert moved[0, 1] == 0
-    assert moved[0, 0] != found[order][0, 0]  # the first depends on the context
+    assert moved[0, 0] != found[order][0, 0]  # the first depends on the features
 
 
 @FLOWS
 def test_log_density_is_that_of_the_map(name):
     """log q = log N(u | base) + log |du / dy|, by autodiff through all layers."""
-    density, context, theta = setting(name, 2)
+    head, features, theta = setting(name, 2)
 
     @jax.jit
     def both(y):
-        flow, inputs = paramax.unwrap(density.flow), flatten(context, theta)
+        flow, inputs = paramax.unwrap(head.flow), jnp.concatenate([features, theta])
         u = flow.bijection.inverse(y, inputs)
         jacobian = jax.jacobian(lambda v: flow.bijection.inverse(v, inputs))(y)
         expected = flow.base_dist.log_prob(u) + jnp.linalg.slogdet(jacobian)[1]
-        return density.log_prob(y, context, theta), expected
+        return head.log_prob(y, features, theta), expected
 
     np.testing.assert_allclose(*both(jnp.array([0.3, -0.7])), rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["Mixture", "Mixture without a network"])
 def test_a_mixtures_first_marginal_is_its_first_part(name):
-    density, context, theta = setting(name, 2)
+    head, features, theta = setting(name, 2)
     axes, values = quadrature(name, 2, 301)
     marginal = np.trapezoid(np.exp(values), axes[1], axis=1)
-    first = MixtureDensity(density.parts[:1], density.options, density.past)
+    first = MixtureHead(head.parts[:1], head.options, head.groups)
     y = jnp.asarray(axes[0][:, None], dtype=float)
-    expected = np.exp(jax.jit(jax.vmap(lambda v: first.log_prob(v, context, theta)))(y))
+    expected = np.exp(jax.jit(jax.vmap(lambda v: first.log_prob(v, features, theta)))(y))
     np.testing.assert_allclose(marginal, expected, atol=1e-3 * expected.max())
 
 
 @ALL
 def test_gradients_are_finite_far_outside(name):
-    density, context, theta = setting(name, 2)
-    gradient = jax.jit(jax.value_and_grad(lambda a: density.log_prob(*a)))
+    head, features, theta = setting(name, 2)
+    gradient = jax.jit(jax.value_and_grad(lambda a: head.log_prob(*a)))
     for far in (1e3, -1e3):
         for args in (
-            (jnp.full(2, far), context, theta),
-            (jnp.zeros(2), context._replace(lags=0 * context.lags + far), theta),
-            (jnp.zeros(2), context, 0 * theta + far / 20),
-            (
-                jnp.full(2, far),
-                jax.tree.map(lambda x, far=far: 0 * x - far, context),
-                0 * theta + far / 20,
-            ),
+            (jnp.full(2, far), features, theta),
+            (jnp.zeros(2), features.at[: LAG * 2].set(far), theta),
+            (jnp.zeros(2), features, 0 * theta + far / 20),
+            (jnp.full(2, far), 0 * features - far, 0 * theta + far / 20),
         ):
             assert all(jnp.isfinite(x).all() for x in jax.tree.leaves(gradient(args)))
 
 
 @ALL
-def test_a_fresh_density_is_finite(name):
-    _, context, theta = setting(name, 1)
+def test_a_fresh_head_is_finite(name):
+    _, features, theta = setting(name, 1)
 
-    density = fresh(name, 1)
+    head = fresh(name, 1)
 
     @jax.jit
     def values(key):
-        y = density.sample(key, context, theta)
-        return y, density.log_prob(y, context, theta), density.penalty()
+        y = head.sample(key, features, theta)
+        return y, head.log_prob(y, features, theta), head.penalty()
 
     assert all(jnp.isfinite(x).all() for x in values(jax.random.key(0)))
 
 
-@pytest.mark.parametrize("name", ["Mixture"])
-def test_an_ensemble_starts_at_different_members(name):
-    y = jnp.asarray(np.random.default_rng(0).normal(size=(3, 6, 1)), dtype=float)
-    windows = Windows.of(y, jnp.ones(y.shape, bool), PAST, y[:, :, :1])
-    theta, use = jnp.arange(6.0).reshape(3, 2), jnp.ones((2, 3, 6), bool)
-    start = eqx.filter_jit(TABLE[name].start)
-    members = start(jax.random.key(0), 2, windows, theta, use, PAST)
-    arrays = jax.tree.leaves(eqx.filter(members, eqx.is_inexact_array))
-    assert all(x.shape[0] == 2 for x in arrays)
-    assert any((x[0] != x[1]).any() for x in arrays)
-
-
 def test_num_weights_of_a_mixture():
-    density = setting("Mixture", 1)[0]
-    total = sum(x.size for x in jax.tree.leaves(eqx.filter(density, eqx.is_inexact_array)))
-    assert num_weights(density, 1, PAST, SIZE) == total
+    head = setting("Mixture", 1)[0]
+    total = sum(x.size for x in jax.tree.leaves(eqx.filter(head, eqx.is_inexact_array)))
+    assert num_weights(head, 1, groups(1), SIZE) == total
 
 
 def test_num_weights_leaves_masked_ones_out():
-    inputs = 2 * PAST.lag + PAST.num_far(1) + PAST.lag + 1 + SIZE  # one column of known inputs
-    density = setting("MAF tanh", 1)[0]
-    total = sum(x.size for x in jax.tree.leaves(eqx.filter(density, eqx.is_inexact_array)))
-    found = num_weights(density, 1, PAST, SIZE)
+    inputs = 2 * LAG + 4 + LAG + 1 + SIZE  # one column of known inputs
+    head = setting("MAF tanh", 1)[0]
+    total = sum(x.size for x in jax.tree.leaves(eqx.filter(head, eqx.is_inexact_array)))
+    found = num_weights(head, 1, groups(1), SIZE)
     # two layers of three matrices with biases; y itself is masked for scalar y
     seen = 2 * (16 * (inputs + 1) + 16 * (16 + 1) + 2 * (16 + 1))
     assert found < total
@@ -239,21 +233,3 @@ def test_bad_options(family):
         family(activation="sin")
     with pytest.raises(ValueError, match="must be at least 1"):
         family(width=0)
-
-
-@ALL
-def test_ensembles_of_one_shape_share_their_programs(name):
-    rng = np.random.default_rng(0)
-    rows = jnp.asarray(rng.normal(size=(3, 8, 1)), dtype=float)
-    windows = Windows.of(rows, jnp.ones_like(rows, dtype=bool), PAST, rows)
-    use = np.ones((2, 3, 8), dtype=bool)
-    theta = jnp.asarray(rng.normal(size=(3, SIZE)), dtype=float)
-    one, other = (
-        TABLE[name].start(jax.random.key(seed), 2, windows, theta, use, PAST) for seed in range(2)
-    )
-    frames = [jax.tree.flatten(eqx.filter(x, eqx.is_array, inverse=True)) for x in (one, other)]
-    assert frames[0] == frames[1]
-    pairs = zip(
-        *(jax.tree.leaves(eqx.filter(x, eqx.is_inexact_array)) for x in (one, other)), strict=True
-    )
-    assert name == "Mixture without a network" or any((a != b).any() for a, b in pairs)

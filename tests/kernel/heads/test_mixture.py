@@ -5,12 +5,17 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from tsnl.kernel import Mixture
+from tsnl.kernel import Decays, KernelSpec, Lags, Mixture, learn
+from tsnl.kernel.examples import Examples
 from tsnl.kernel.heads.ridge import ridge_start
-from tsnl.kernel.memory import Context, Past, Windows
+from tsnl.kernel.member import first_of, fresh_members
 
-PAST = Past(2, (0.5,))
+MEMORY = (Lags(2), Decays((0.5,)))
 SINGLE = Mixture(num_components=1, width=0)
+
+
+def spec(memory=MEMORY, d_y=1, size=1):
+    return KernelSpec(SINGLE, memory, d_y, 0, size, num_members=3)
 
 
 def autoregressions(n=200, length=60):
@@ -24,14 +29,21 @@ def autoregressions(n=200, length=60):
     return jnp.asarray(y, dtype=float), jnp.asarray(theta, dtype=float)
 
 
-def windows_of(y, past):
-    return Windows.of(y, jnp.ones(y.shape, bool), past)
+def examples_of(y, theta):
+    return Examples(y, jnp.ones(y.shape, bool), jnp.zeros((*y.shape[:2], 0)), theta)
+
+
+@eqx.filter_jit
+def ridge(y, theta, use, memory=MEMORY):
+    """Where the regressions start, from the rows that training would give them."""
+    made, examples = spec(memory), examples_of(y, theta)
+    features = examples.along(first_of(fresh_members(jax.random.key(0), made)))
+    return ridge_start(learn._rows(examples, features, use), made.groups())
 
 
 def test_ridge_start_finds_an_autoregression():
     y, theta = autoregressions()
-    use = jnp.ones(y.shape[:2], bool)
-    ((mean, offset),) = ridge_start(windows_of(y, Past(2, ())), theta, use, 0.8)
+    ((mean, offset),) = ridge(y, theta, jnp.ones(y.shape[:2], bool), (Lags(2),))
     # 12000 windows: a standard error is about 0.01, and the ridge shrinks by less
     np.testing.assert_allclose(mean[:, 0], [0.4, 0.2], atol=0.06)
     np.testing.assert_allclose(mean[:, 1], 0, atol=0.06)
@@ -44,66 +56,60 @@ def test_ridge_start_uses_only_what_it_may():
     y, theta = autoregressions(n=20, length=20)
     use = jnp.arange(20)[:, None] < jnp.full(20, 10)
     spoilt = y.at[10:].set(1e3)
-    for a, b in zip(
-        jax.tree.leaves(ridge_start(windows_of(y, PAST), theta, use, 0.8)),
-        jax.tree.leaves(ridge_start(windows_of(spoilt, PAST), theta, use, 0.8)),
-        strict=True,
-    ):
+    both = (jax.tree.leaves(ridge(rows, theta, use)) for rows in (y, spoilt))
+    for a, b in zip(*both, strict=True):
         np.testing.assert_array_equal(a, b)
 
 
-def context(d_y, rng):
-    return Context(
-        jnp.asarray(rng.normal(size=(2, d_y)), dtype=float),
-        jnp.zeros((2, d_y)),
-        jnp.asarray(rng.normal(size=PAST.num_far(d_y)), dtype=float),
-        jnp.zeros(0),
-    )
+def features_of(d_y, rng):
+    """Lags, no marks, averages."""
+    parts = rng.normal(size=2 * d_y), np.zeros(2 * d_y), rng.normal(size=2 * d_y)
+    return jnp.asarray(np.concatenate(parts), dtype=float)
 
 
 def test_by_hand_it_is_a_gaussian():
-    """Mean linear in the context, log-scale linear in theta, one component of width one."""
-    density = SINGLE.make(jax.random.key(0), 1, PAST, 1)
-    part = density.parts[0]
+    """Mean linear in the features, log-scale linear in theta, one component of width one."""
+    head = SINGLE.make(jax.random.key(0), 1, spec().groups(), 1)
+    part = head.parts[0]
     part = eqx.tree_at(lambda p: p.shape, part, jnp.zeros(3))
     part = eqx.tree_at(lambda p: p.mean, part, part.mean.at[:, 0].set(jnp.array([0.5, 0.1])))
     part = eqx.tree_at(lambda p: p.offset, part, jnp.array([[0.2, -0.3], [0.0, 0.4], [0.0, 0.0]]))
-    density = eqx.tree_at(lambda d: d.parts, density, (part,))
-    here, theta, y = context(1, np.random.default_rng(0)), 0.7, 1.3
+    head = eqx.tree_at(lambda h: h.parts, head, (part,))
+    here, theta, y = features_of(1, np.random.default_rng(0)), 0.7, 1.3
     expected = scipy.stats.norm.logpdf(
-        y, (0.5 + 0.1 * theta) * float(here.lags[0, 0]) + 0.2, np.exp(-0.3 + 0.4 * theta)
+        y, (0.5 + 0.1 * theta) * float(here[0]) + 0.2, np.exp(-0.3 + 0.4 * theta)
     )
-    found = density.log_prob(jnp.array([y]), here, jnp.array([theta]))
+    found = head.log_prob(jnp.array([y]), here, jnp.array([theta]))
     np.testing.assert_allclose(found, expected, rtol=1e-3)  # bounded far out: nearly linear here
 
 
 def test_by_hand_it_is_a_correlated_gaussian():
     """a = sinh(r): the second residual given the first is that of normals with a / sqrt(1 + a^2)."""
-    density = SINGLE.make(jax.random.key(0), 2, PAST, 1)
-    first, second = (eqx.tree_at(lambda p: p.shape, p, jnp.zeros(3)) for p in density.parts)
+    head = SINGLE.make(jax.random.key(0), 2, spec(d_y=2).groups(), 1)
+    first, second = (eqx.tree_at(lambda p: p.shape, p, jnp.zeros(3)) for p in head.parts)
     second = eqx.tree_at(lambda p: p.couple, second, second.couple.at[0, 0].set(0.8))
-    density = eqx.tree_at(lambda d: d.parts, density, (first, second))
+    head = eqx.tree_at(lambda h: h.parts, head, (first, second))
     a = np.sinh(4 * np.tanh(0.8 / 4))
     rho = a / np.sqrt(1 + a**2)
     y = np.array([0.5, -0.4])
     expected = scipy.stats.multivariate_normal.logpdf(y, cov=[[1, rho], [rho, 1]])
-    here = context(2, np.random.default_rng(0))
-    found = density.log_prob(jnp.asarray(y, dtype=float), here, jnp.zeros(1))
+    here = features_of(2, np.random.default_rng(0))
+    found = head.log_prob(jnp.asarray(y, dtype=float), here, jnp.zeros(1))
     np.testing.assert_allclose(found, expected, atol=1e-3)
 
 
-def leaves_of(density):
-    return jax.tree.leaves(eqx.filter(density, eqx.is_inexact_array))
+def leaves_of(head):
+    return jax.tree.leaves(eqx.filter(head, eqx.is_inexact_array))
 
 
 def test_the_penalty_is_zero_only_at_the_priors_mean():
-    density = Mixture(width=3, depth=2).make(jax.random.key(0), 2, PAST, 2)
-    arrays, static = eqx.partition(density, eqx.is_inexact_array)
+    head = Mixture(width=3, depth=2).make(jax.random.key(0), 2, spec(d_y=2).groups(), 2)
+    arrays, static = eqx.partition(head, eqx.is_inexact_array)
     leaves, tree = jax.tree.flatten(jax.tree.map(jnp.zeros_like, arrays))
     penalty = jax.jit(lambda x: eqx.combine(jax.tree.unflatten(tree, x), static).penalty())
     assert penalty(leaves) == 0
-    assert density.penalty() > 0
-    biases = {id(b) for part in density.parts for _, b in part.layers}
+    assert head.penalty() > 0
+    biases = {id(b) for part in head.parts for _, b in part.layers}
     free = [id(x) in biases for x in jax.tree.leaves(arrays)]
     for i, (leaf, is_free) in enumerate(zip(leaves, free, strict=True)):
         if leaf.size and not is_free:
@@ -112,23 +118,24 @@ def test_the_penalty_is_zero_only_at_the_priors_mean():
 
 
 def test_later_lags_cost_more():
-    density = SINGLE.make(jax.random.key(0), 1, PAST, 1)
+    head = SINGLE.make(jax.random.key(0), 1, spec().groups(), 1)
 
     def cost(lag):
-        moved = eqx.tree_at(lambda d: d.parts[0].mean, density, jnp.zeros((2, 6)).at[0, lag].set(1.0))
-        return moved.penalty() - density.penalty()
+        moved = eqx.tree_at(lambda h: h.parts[0].mean, head, jnp.zeros((2, 6)).at[0, lag].set(1.0))
+        return moved.penalty() - head.penalty()
 
     assert 0 < cost(0) < cost(1)
 
 
 def test_an_ensemble_starts_at_the_ridge():
     y, theta = autoregressions(n=20, length=20)
-    windows, use = windows_of(y, PAST), jnp.ones((3, 20, 20), bool)
-    members = SINGLE.start(jax.random.key(0), 3, windows, theta, use, PAST)
-    ((mean, offset),) = ridge_start(windows, theta, use[0], SINGLE.fading)
+    use = np.ones((3, 20, 20), bool)
+    members, examples = learn._start(jax.random.key(0), spec(), examples_of(y, theta), use)
+    assert examples.features.shape == (20, 20, 6)
+    ((mean, offset),) = ridge(y, theta, jnp.asarray(use[0]))
     for m in range(3):
-        np.testing.assert_allclose(members.parts[0].mean[m], mean, rtol=1e-3, atol=1e-5)
-        np.testing.assert_allclose(members.parts[0].offset[m], offset, rtol=1e-3, atol=1e-5)
+        np.testing.assert_allclose(members.head.parts[0].mean[m], mean, rtol=1e-3, atol=1e-5)
+        np.testing.assert_allclose(members.head.parts[0].offset[m], offset, rtol=1e-3, atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -137,8 +144,6 @@ def test_an_ensemble_starts_at_the_ridge():
         ({"num_components": 0}, "components and depth must be at least 1"),
         ({"depth": 0}, "components and depth must be at least 1"),
         ({"width": -1}, "width at least 0"),
-        ({"fading": 0.0}, r"fading is 0.0, expected a number in \(0, 1\]"),
-        ({"fading": 1.5}, "fading is 1.5"),
     ],
 )
 def test_bad_options(options, message):

@@ -25,7 +25,7 @@ def result():
     method = TSNL(
         rounds=2,
         simulations=8,
-        density=Mixture(num_components=2, width=4, depth=1),
+        head=Mixture(num_components=2, width=4, depth=1),
         training=Training(num_members=2, min_steps=60, max_steps=60),
         sampler=SAMPLER,
     )

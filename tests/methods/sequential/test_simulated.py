@@ -32,7 +32,7 @@ def test_a_failed_series_is_cut_at_its_first_bad_value():
     simulated = Simulated.none(problem, 3)
     rows = np.arange(8.0).reshape(2, 4, 1)
     rows[1, 1] = np.inf
-    simulated.add(np.zeros((2, 1)), rows, 8, 0)
+    simulated = simulated.added(np.zeros((2, 1)), rows, 8)
     np.testing.assert_array_equal(np.isnan(simulated.series[:, :, 0]).sum(1), [0, 3, 4])
     assert (simulated.count, simulated.cost, simulated.num_failed) == (2, 8, 1)
 
@@ -50,10 +50,10 @@ def test_what_is_kept_is_read_again():
     simulated = Simulated.none(problem, 3)
     rows = np.arange(8.0).reshape(2, 4, 1)
     rows[1, 1:] = np.nan
-    simulated.add(np.zeros((2, 1)), rows, 8, 0, (Failure(1, "it broke"),))
+    simulated = simulated.added(np.zeros((2, 1)), rows, 8, (Failure(1, "it broke"),))
     again = Simulated.of_arrays(simulated.arrays(), problem)
     assert (again.count, again.cost, again.num_failed) == (2, 8, 1)
-    assert again.log.reason == ["it broke"]
+    assert again.log.reason == ("it broke",)
     longer = again.grown(Problem.of(MODEL, PRIOR, SERIES[:6]), 5)
     assert longer.num_failed == 1  # a series that was to be shorter has not failed
     assert longer.completion() is not None

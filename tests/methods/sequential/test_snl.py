@@ -24,7 +24,7 @@ SMALL = MAF(num_layers=2, num_hidden=1, width=8)
 
 @cache
 def run(**options):
-    method = SNL(rounds=2, simulations=16, density=SMALL, **QUICK, **options)
+    method = SNL(rounds=2, simulations=16, head=SMALL, **QUICK, **options)
     return tsnl.infer(MODEL, PRIOR, SERIES, method, seed=0)
 
 
@@ -35,7 +35,7 @@ def test_what_it_returns():
     assert result.lag is None
     assert np.isfinite(result.log_density).all()
     kernel = result.posterior.kernel
-    assert (kernel.past.lag, kernel.past.decays) == (0, ())
+    assert (kernel.spec.lag, kernel.spec.memory, kernel.spec.whole) == (0, (), True)
     assert kernel.scaling.y_mean.shape == (6,)  # one row of six entries
 
 
@@ -55,7 +55,7 @@ def budget(method_class, max_cost, **options):
 
 
 def test_a_budget_is_kept():
-    result = budget(SNL, 8 * 6 + 5 * 6 + 4, density=SMALL)
+    result = budget(SNL, 8 * 6 + 5 * 6 + 4, head=SMALL)
     assert result.cost == 8 * 6 + 5 * 6
     assert result.status.startswith("stopped after round 2: the budget of 82 calls is used up")
     assert [record["simulations"] for record in result.history] == [8, 13]
@@ -64,7 +64,7 @@ def test_a_budget_is_kept():
 
 @pytest.mark.slow
 def test_a_budget_is_kept_by_windows_too():
-    result = budget(TSNL, 100, density=Mixture(num_components=2, width=4, depth=1))
+    result = budget(TSNL, 100, head=Mixture(num_components=2, width=4, depth=1))
     assert result.cost == 96
     assert result.draws["Q"].shape == (4, 150)
 

@@ -13,7 +13,6 @@ from paper.problems import linear_reference
 from tsnl import MCMC, TSNL, Training
 from tsnl.evaluate.metrics import total_variation
 from tsnl.kernel import MAF, Mixture
-from tsnl.methods.sequential.options import is_integer
 from tsnl.models import LinearGaussian, LotkaVolterra
 from tsnl.problem import Problem
 from tsnl.runtime.progress import Silent
@@ -24,7 +23,7 @@ SERIES = MODEL.simulate(seed=1, length=20)
 QUICK = TSNL(
     rounds=2,
     simulations=8,
-    density=Mixture(num_components=2, width=4, depth=1),
+    head=Mixture(num_components=2, width=4, depth=1),
     training=Training(num_members=2, min_steps=60, max_steps=60),
     sampler=MCMC(num_chains=4, num_warmup=100, num_draws=150, max_extensions=0),
 )
@@ -55,7 +54,7 @@ def test_what_it_returns():
 def test_log_density_is_the_posterior_of_the_draws():
     result = run()
     z = jnp.log(jnp.asarray(result.draws["Q"][:, :5].ravel()))
-    found = jax.jit(jax.vmap(result.posterior))(z[:, None])
+    found = jax.jit(jax.vmap(result.posterior.log_density))(z[:, None])
     np.testing.assert_allclose(found, result.log_density[:, :5].ravel(), atol=2e-3)
     q = float(jnp.exp(z[0]))
     alone = jax.jit(lambda q: result.posterior.log_prob({"Q": q}))(q)
@@ -113,9 +112,9 @@ def test_one_simulation_is_enough_to_run():
 
 @pytest.mark.usefixtures("unchecked")
 def test_an_affine_flow_of_scalar_y_warns(monkeypatch):
-    monkeypatch.setattr("tsnl.methods.sequential.options.run_rounds", lambda *_: None)  # it warns before
+    monkeypatch.setattr("tsnl.methods.sequential.rounds.run", lambda *_: None)  # it warns before
     with pytest.warns(UserWarning, match="affine MAF can only be a Gaussian"):
-        replace(QUICK, density=MAF()).run(jax.random.key(0), Problem.of(MODEL, PRIOR, SERIES), Silent())
+        replace(QUICK, head=MAF()).run(jax.random.key(0), Problem.of(MODEL, PRIOR, SERIES), Silent())
 
 
 def test_data_far_outside_the_prior_warn():
@@ -199,12 +198,11 @@ def test_a_simulator_that_always_fails_is_named():
 
 def test_counts_are_dequantised():
     series = Counts().simulate(seed=0, length=20)
-    assert is_integer([series])
-    assert not is_integer([SERIES])
     method = replace(QUICK, **ONE_ROUND)
     problem = Problem.of(Counts(), SCALE, series)
-    assert method.plan(problem).dequantise
-    assert not replace(method, dequantise=False).plan(problem).dequantise
+    assert method.spec(problem, 4).integer
+    assert not method.spec(Problem.of(MODEL, PRIOR, SERIES), 4).integer
+    assert not replace(method, dequantise=False).spec(problem, 4).integer
     found = tsnl.infer(Counts(), SCALE, series, method, seed=0)
     assert np.isfinite(found.draws["scale"]).all()
     # with noise, no density can pile up on the integers: the held-out loss stays above that of a uniform

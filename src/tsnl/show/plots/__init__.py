@@ -6,7 +6,7 @@ from tsnl.show.plots.diagnostics import acf_figure, learning_figure, pit_figure,
 from tsnl.show.plots.pairs import marginal_figure, pair_figure
 from tsnl.show.plots.paths import forecast_figure, states_figure, stream_figure
 from tsnl.show.plots.posterior import posterior_figure, prior_draws
-from tsnl.show.plots.style import Palette, style
+from tsnl.show.plots.style import Palette, saved, style
 
 __all__ = [
     "Palette",
@@ -23,6 +23,7 @@ __all__ = [
     "posterior_figure",
     "prior_draws",
     "rank_figure",
+    "saved",
     "series_figure",
     "states_figure",
     "stream_figure",

@@ -5,10 +5,14 @@ from typing import Any
 import jax
 import numpy as np
 
+from tsnl.methods.api import Inference
+from tsnl.problem import Prior
 from tsnl.show.plots.style import Palette, style
 
 
-def posterior_figure(result: Any, reference: dict[str, Any] | None = None, *, dark: bool = False) -> Any:
+def posterior_figure(
+    result: Inference, reference: dict[str, Any] | None = None, *, dark: bool = False
+) -> Any:
     """The series, and posterior against prior for every free entry of theta.
 
     Args:
@@ -20,7 +24,7 @@ def posterior_figure(result: Any, reference: dict[str, Any] | None = None, *, da
         return _draw(result, reference or {}, palette)
 
 
-def _draw(result: Any, reference: dict[str, Any], palette: Palette) -> Any:
+def _draw(result: Inference, reference: dict[str, Any], palette: Palette) -> Any:
     import matplotlib.pyplot as plt  # slow to import
 
     coordinates = result.coordinates()
@@ -57,7 +61,7 @@ def _marginal(axes: Any, draws: np.ndarray, prior: np.ndarray, reference: Any, p
     axes.spines["left"].set_visible(False)
 
 
-def prior_draws(prior: Any) -> dict[str, np.ndarray]:
+def prior_draws(prior: Prior) -> dict[str, np.ndarray]:
     """Label to draws of the prior, to compare with."""
     theta = prior.constrain_all(prior.sample_unconstrained(jax.random.key(0), 5000))
     values = np.asarray(prior.coordinates(theta))

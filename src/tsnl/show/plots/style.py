@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 
@@ -31,6 +32,13 @@ class Palette:
 
 LIGHT = Palette("#ffffff", "#333333", "#a0a0a0", "#1f6feb", "#d1242f", "#dbe4f0", "#a84300")
 DARK = Palette("#12161c", "#d7dbe0", "#7d8590", "#6cb0ff", "#ff7b72", "#2b3644", "#ffa94d")
+
+
+def saved(figure: Any, path: str | Path | None) -> Any:
+    """The figure, written to a path where one is given."""
+    if path is not None:
+        figure.savefig(path, dpi=150)
+    return figure
 
 
 @contextmanager

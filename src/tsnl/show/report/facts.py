@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from tsnl.methods.api import Inference
+from tsnl.simulation.failures import FailureLog
 from tsnl.store.codec import Unsaved
 
 PACKAGES = ("tsnl", "jax", "jaxlib", "numpy", "numpyro", "equinox", "optax", "flowjax", "blackjax")
@@ -58,9 +60,11 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f}\u00a0%"
 
 
-def summary_table(result: Any) -> Table:
+def summary_table(result: Inference) -> Table:
     """What `Result.summary` says."""
-    found = result.summary()
+    from tsnl.show.summary import summary  # takes seconds to import
+
+    found = summary(result)
     forms = {"ess_bulk": "{:,.0f}", "ess_tail": "{:,.0f}", "r_hat": "{:.3f}"}
     rows = [
         [str(label), *(number(float(row[name]), forms.get(name, "{:.4g}")) for name in found.columns)]
@@ -81,7 +85,7 @@ def _interval(name: str) -> str:
     return name
 
 
-def history_table(result: Any) -> Table:
+def history_table(result: Inference) -> Table:
     """One row for each round, generation or phase."""
     there = [c for c in COLUMNS if any(not isinstance(r.get(c[0]), dict | None) for r in result.history)]
     rows = [
@@ -91,7 +95,7 @@ def history_table(result: Any) -> Table:
     return Table("What each round did", ["round", *(head for _, head, _ in there)], rows)
 
 
-def seconds_table(result: Any) -> Table | None:
+def seconds_table(result: Inference) -> Table | None:
     """Seconds of each round, phase by phase; None where a round is not told apart into phases."""
     records = [record.get("seconds") for record in result.history]
     phases = list(dict.fromkeys(phase for one in records if isinstance(one, dict) for phase in one))
@@ -104,7 +108,7 @@ def seconds_table(result: Any) -> Table | None:
     return Table("Seconds of each round", ["round", *phases, "together"], rows)
 
 
-def total_seconds(result: Any) -> float | None:
+def total_seconds(result: Inference) -> float | None:
     """Of all records together; None where none says."""
     parts = []
     for record in result.history:
@@ -114,9 +118,9 @@ def total_seconds(result: Any) -> float | None:
     return sum(known) if known else None
 
 
-def failures(result: Any) -> tuple[str, Table | None]:
+def failures(result: Inference) -> tuple[str, Table | None]:
     """How many simulations failed, and the first of them with their reasons; empty where none did."""
-    found = result.failures
+    found = FailureLog.of_arrays(result.arrays).records(result.problem.prior.constrain_all)
     if not found:
         failed = sum(int(record.get("failed", 0)) for record in result.history)
         return (f"{failed:,} simulations did not reach their end." if failed else ""), None
@@ -132,7 +136,7 @@ def failures(result: Any) -> tuple[str, Table | None]:
     return text, Table("The first that failed", ["simulation", *prior.labels, "reason"], rows)
 
 
-def configuration(result: Any) -> list[tuple[str, str]]:
+def configuration(result: Inference) -> list[tuple[str, str]]:
     """The question, the method, the seed and the lag."""
     problem = result.problem
     rows = [("method", type(result.method).__name__), ("seed", str(result.seed))]

@@ -8,8 +8,10 @@ import numpy as np
 from jaxtyping import Float
 
 from tsnl.checks import OneStep, one_step_of, predictive_draws, surprising
+from tsnl.checks.checks import learned_likelihood
 from tsnl.checks.one_step import NUM_THINNED
 from tsnl.checks.replicates import replicate
+from tsnl.methods.api import Inference
 from tsnl.problem.draws import thinned, unconstrained
 from tsnl.show.plots import (
     acf_figure,
@@ -29,13 +31,16 @@ MOST_VALUES = 4_000_000  # of all rows together, where there are many
 MOST_SHOWN = 2000  # rows of a long series that are drawn: the last ones
 
 
-def one_step_values(result: Any) -> OneStep | None:
+def one_step_values(result: Inference) -> OneStep | None:
     """What the kernel says of each row; None where there is no kernel of one row after the other."""
-    steps = result.lag is not None and result.posterior is not None and len(result.problem.panel) == 1
-    return one_step_of(result) if steps else None
+    likelihood = learned_likelihood(result)
+    steps = likelihood is not None and not likelihood.kernel.spec.whole
+    return one_step_of(result) if steps and len(result.problem.panel) == 1 else None
 
 
-def data_pictures(result: Any, one: OneStep | None, num_replicates: int, seed: int) -> list[Picture]:
+def data_pictures(
+    result: Inference, one: OneStep | None, num_replicates: int, seed: int
+) -> list[Picture]:
     """The observed series, over predictive bands where there are some.
 
     Args:
@@ -60,11 +65,13 @@ def _plain(rows: Float[np.ndarray, "T d_y"], number: int | None) -> Picture:
     return take("series", lambda dark: series_figure(rows, None, dark=dark), alt, alt)
 
 
-def _one_step_bands(result: Any, one: OneStep, seed: int) -> Picture:
+def _one_step_bands(result: Inference, one: OneStep, seed: int) -> Picture:
     rows = result.problem.series
     z = thinned(unconstrained(result.problem.prior, result.draws), NUM_THINNED)
     count = int(np.clip(MOST_VALUES // rows.size, FEWEST_DRAWS, MOST_DRAWS))
-    draws = predictive_draws(jax.random.key(seed), result.posterior.likelihood, z, count)
+    likelihood = learned_likelihood(result)
+    assert likelihood is not None
+    draws = predictive_draws(jax.random.key(seed), likelihood, z, count)
     odd = surprising(one)
     caption = "Each row over what the kernel expects of it, given the rows before: the bands hold "
     caption += f"{percent(0.5)} and {percent(0.9)}."
@@ -74,7 +81,7 @@ def _one_step_bands(result: Any, one: OneStep, seed: int) -> Picture:
     return _bands(rows, draws, "one step ahead", caption, odd)
 
 
-def _replicate_bands(result: Any, num_replicates: int, seed: int) -> Picture:
+def _replicate_bands(result: Inference, num_replicates: int, seed: int) -> Picture:
     z = thinned(unconstrained(result.problem.prior, result.draws), num_replicates)
     draws = replicate(jax.random.key(seed), result.problem, z)
     draws = draws[np.isfinite(draws).all(axis=(1, 2))]
@@ -113,7 +120,7 @@ def _size(rows: Float[np.ndarray, "T d_y"]) -> str:
     return f"{text}, {missing:,} entries missing" if missing else text
 
 
-def posterior_picture(result: Any) -> Picture:
+def posterior_picture(result: Inference) -> Picture:
     """Marginals and pairs, with the prior."""
     found = dict(list(result.coordinates().items())[:MOST_COORDINATES])
     before = prior_draws(result.problem.prior)
@@ -126,11 +133,13 @@ def posterior_picture(result: Any) -> Picture:
     return take("posterior", lambda dark: pair_figure(found, prior=prior, dark=dark), alt, caption)
 
 
-def check_pictures(result: Any, one: OneStep | None) -> dict[str, Picture]:
+def check_pictures(result: Inference, one: OneStep | None) -> dict[str, Picture]:
     """Name of a check to its picture."""
     if one is None:
         return {}
-    rows, lag = result.problem.series, result.lag[0]
+    rows, likelihood = result.problem.series, learned_likelihood(result)
+    assert likelihood is not None
+    lag = likelihood.kernel.spec.lag
     caption = "Left, where the rows fall in their predictive distributions; right, the same summed up. "
     caption += "Bars and line stay in the bands in 95 of 100 runs where all is right."
     alt = f"Histogram and distribution function of {len(one.time):,} probability integral transforms."
@@ -152,14 +161,14 @@ def _acf(rows: np.ndarray, lag: int, simulated: np.ndarray | None) -> Callable[[
     return lambda dark: acf_figure(rows, lag, simulated=simulated, max_lag=last, dark=dark)
 
 
-def _last_round(result: Any) -> np.ndarray | None:
+def _last_round(result: Inference) -> np.ndarray | None:
     round_ = result.arrays["simulated.round"]
     series = result.arrays["simulated.series"][round_ == round_.max()].astype(float)
     series = series[np.isfinite(series).all(axis=(1, 2))]
     return series if len(series) >= 5 else None
 
 
-def learning_picture(result: Any) -> Picture | None:
+def learning_picture(result: Inference) -> Picture | None:
     """Held-out losses, where a kernel was learned."""
     history = [record for record in result.history if record.get("losses")]
     if not history:

@@ -3,9 +3,9 @@
 import datetime
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from tsnl.checks.verdict import Report
+from tsnl.methods.api import Inference
 from tsnl.show.report.citation import sentences
 from tsnl.show.report.facts import (
     configuration,
@@ -24,15 +24,16 @@ from tsnl.show.report.gallery import (
     one_step_values,
     posterior_picture,
 )
+from tsnl.store.files import write_text
 
 WORDS = {"pass": "Pass", "look": "Look", "fail": "Fail"}
 
 
 def write(
-    result: Any,
+    result: Inference,
     path: str | Path,
+    checks: Report,
     *,
-    checks: Report | None = None,
     title: str | None = None,
     num_replicates: int = 99,
     seed: int = 0,
@@ -42,26 +43,26 @@ def write(
     Args:
         result: a `Result`.
         path: of the file.
-        checks: what `result.check()` said; made here where None.
+        checks: what `result.check()` said.
         title: of the page; None takes method and model.
         num_replicates: where there is no kernel of rows: series to simulate for the predictive bands,
             T calls of the dynamics each; 0 draws the data alone.
-        seed: of the predictive draws, and of the checks.
+        seed: of the predictive draws.
 
     Returns:
         The path.
     """
-    text = render(result, checks=checks, title=title, num_replicates=num_replicates, seed=seed)
+    text = render(result, checks, title=title, num_replicates=num_replicates, seed=seed)
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    write_text(path, text)
     return path
 
 
 def render(
-    result: Any,
+    result: Inference,
+    checks: Report,
     *,
-    checks: Report | None = None,
     title: str | None = None,
     num_replicates: int = 99,
     seed: int = 0,
@@ -70,7 +71,6 @@ def render(
     from jinja2 import Environment, StrictUndefined  # only who writes a report needs it
     from markupsafe import Markup
 
-    checks = result.check(seed=seed) if checks is None else checks
     made_with, one = versions(), one_step_values(result)
     here = files("tsnl.show.report")
     environment = Environment(
@@ -103,7 +103,7 @@ def render(
     )
 
 
-def _title(result: Any) -> str:
+def _title(result: Inference) -> str:
     names = ", ".join(result.problem.prior.names)
     return f"{names} of {type(result.problem.model).__name__}, by {type(result.method).__name__}"
 

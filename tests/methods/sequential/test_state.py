@@ -1,14 +1,14 @@
 import numpy as np
 
 from tsnl import MCMC
-from tsnl.methods.sequential.record import rougher, shift
+from tsnl.methods.sequential.state import draft_sampler, shift
 
 
 def test_a_rough_sampler_draws_enough_to_propose_from():
     sampler = MCMC(num_chains=4, num_draws=300)
-    assert rougher(sampler, 20).num_draws == 50
-    assert 4 * rougher(sampler, 500).num_draws >= 2 * 500
-    assert rougher(sampler, 10_000).num_draws == 300
+    assert draft_sampler(sampler, 20).num_draws == 50
+    assert 4 * draft_sampler(sampler, 500).num_draws >= 2 * 500
+    assert draft_sampler(sampler, 10_000).num_draws == 300
 
 
 def test_shift_is_in_standard_deviations():

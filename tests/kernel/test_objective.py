@@ -1,0 +1,91 @@
+from dataclasses import replace
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array
+
+from tsnl.kernel import Head, Lags
+from tsnl.kernel.examples import Examples, pick_evenly
+from tsnl.kernel.member import Member
+from tsnl.kernel.objective import LEAST_SERIES, Objective
+
+N, LENGTH = 5, 6
+
+
+class Line(Head):
+    weights: Array
+
+    def log_prob(self, y, features, theta):
+        mean = self.weights[0] * theta[0] + self.weights[1] * features[0]
+        return jax.scipy.stats.norm.logpdf(y[0], mean, 1.0)
+
+    def sample(self, key, features, theta):
+        raise NotImplementedError
+
+    def penalty(self):
+        return jnp.sum(self.weights**2)
+
+
+MEMBER = Member(Lags(1).make(jax.random.key(0), 1, 0), Line(jnp.array([0.5, 0.3])), 0)
+FIXED = eqx.filter(MEMBER, lambda _: False)
+RNG = np.random.default_rng(0)
+Y, THETA = RNG.normal(size=(N, LENGTH)).astype(np.float32), RNG.normal(size=(N, 1)).astype(np.float32)
+USE = RNG.uniform(size=(N, LENGTH)) < 0.6
+USE[2] = False
+EXAMPLES = Examples(
+    jnp.asarray(Y[..., None]),
+    jnp.ones((N, LENGTH, 1), bool),
+    jnp.zeros((N, LENGTH, 0)),
+    jnp.asarray(THETA),
+)
+GIVEN = replace(EXAMPLES, features=EXAMPLES.along(MEMBER))
+WAYS = pytest.mark.parametrize("examples", [GIVEN, EXAMPLES], ids=["row by row", "series by series"])
+
+
+def objective(examples):
+    tree, static = eqx.partition(MEMBER, eqx.is_inexact_array)
+    weights, restore = ravel_pytree(tree)
+    return Objective(examples, restore, static), weights
+
+
+def naive(weights, use):
+    """Minus the mean log-density of the rows in use, and its gradient."""
+    before = np.concatenate([np.zeros((N, 1)), Y[:, :-1]], axis=1)
+    left = (Y - weights[0] * THETA - weights[1] * before)[use]
+    slopes = [-(left * np.broadcast_to(x, Y.shape)[use]).mean() for x in (THETA, before)]
+    return 0.5 * (left**2).mean() + 0.5 * np.log(2 * np.pi), np.array(slopes)
+
+
+@WAYS
+def test_all_units_give_the_mean_over_the_rows_in_use(examples):
+    loss, weights = objective(examples)
+    units = jnp.flatnonzero(loss.units(jnp.asarray(USE[None]))[0])
+    assert len(units) == (USE.any(1).sum() if examples.features is None else USE.sum())
+    value = jax.jit(jax.value_and_grad(lambda w, k: loss(w, FIXED, units, jnp.asarray(USE), k)))
+    expected, slope = naive(np.array([0.5, 0.3]), USE)
+    found, gradient = value(weights, 0.0)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    np.testing.assert_allclose(gradient, slope, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(value(weights, 2.0)[0], expected + 2 * (0.25 + 0.09), rtol=1e-5)
+
+
+@WAYS
+def test_a_step_sees_about_as_many_rows_as_asked_for(examples):
+    many = jax.tree.map(lambda x: jnp.repeat(x, 20, axis=0), examples)
+    loss, _ = objective(many)
+    assert loss.size(72) == (72 // LENGTH if examples.features is None else 72)
+    if examples.features is None:
+        assert loss.size(1) == LEAST_SERIES
+        assert objective(examples)[0].size(10**6) == N
+
+
+@WAYS
+def test_units_are_picked_from_those_in_use(examples):
+    loss, _ = objective(examples)
+    units = np.asarray(loss.units(jnp.asarray(USE[None]))[0])
+    picked = pick_evenly(jnp.cumsum(jnp.asarray(units), dtype=jnp.int32), 2 * len(units))
+    assert set(np.asarray(picked).tolist()) == set(np.flatnonzero(units).tolist())
