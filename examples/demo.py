@@ -40,7 +40,7 @@ def main():
     print(f"{'T-SNL, 100 simulations':28}{draws.mean():8.4f}{draws.std():8.4f}")
     print(f"{result.status}; {result.cost:,} calls of the dynamics, {seconds:.0f} s")
     OUT.mkdir(exist_ok=True)
-    posterior_figure(result, {"Q": (q, exact)}).savefig(OUT / "demo.png", dpi=120)
+    posterior_figure(problem, result.coordinates(), {"Q": (q, exact)}).savefig(OUT / "demo.png", dpi=120)
     print(f"Picture: {OUT / 'demo.png'}")
 
 

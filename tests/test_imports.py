@@ -13,7 +13,7 @@ SOURCE = Path(tsnl.__file__).parent
 # them. A layer is one or several rooms, or modules of a room.
 LAYERS = {
     "runtime": ["runtime"],
-    "plain files": ["store.registry", "store.files"],
+    "plain files": ["store.registry", "store.files", "store.codec"],
     "models": ["models"],
     "simulation": ["simulation"],
     "problem": ["problem"],

@@ -207,7 +207,7 @@ class Result:
         """Posterior and prior of every coordinate, and the series; a matplotlib figure."""
         from tsnl.show.plots import posterior_figure, saved
 
-        return saved(posterior_figure(self), path)
+        return saved(posterior_figure(self.problem, self.coordinates()), path)
 
     def check(
         self,

@@ -189,7 +189,7 @@ def test_version_and_help(capsys):
     assert capsys.readouterr().out == f"tsnl {tsnl.__version__}\n"
     assert call("--help") == 0
     out = capsys.readouterr().out
-    for name in ("new", "fit", "update", "report", "forecast", "check", "compare", "demo", "reproduce"):
+    for name in ("new", "fit", "update", "report", "forecast", "check", "compare", "demo"):
         assert re.search(rf"^  {name} ", out, re.MULTILINE)
 
 

@@ -25,12 +25,11 @@ class Smooth:
     start: float = 0.5
 
     def make(self, key, d_y, d_u):
-        return SmoothMemory(self.start + jax.random.normal(key), jnp.ones(d_y), d_y)
+        return SmoothMemory(self.start + jax.random.normal(key), d_y)
 
 
 class SmoothMemory(Memory):
     logit: Array
-    gain: Array
     d_y: int = eqx.field(static=True)
 
     def init(self):
@@ -40,7 +39,7 @@ class SmoothMemory(Memory):
         return state + jax.nn.sigmoid(self.logit) * jnp.where(seen, y - state, 0.0)
 
     def features(self, state):
-        return self.gain * state
+        return state
 
 
 @dataclass(frozen=True)

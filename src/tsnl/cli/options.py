@@ -7,14 +7,15 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import tsnl.methods  # noqa: F401, registers them
+from tsnl.methods import METHODS
 from tsnl.methods.api import Method
 from tsnl.store.registry import kinds
 
 
 def known_methods() -> dict[str, type]:
     """Names in lower case to the methods there are: built in, and registered by the user's file."""
-    return {kind.__name__.lower(): kind for kind in kinds() if Method in kind.__mro__}
+    own = (kind for kind in kinds() if Method in kind.__mro__)
+    return {kind.__name__.lower(): kind for kind in (*METHODS, *own)}
 
 
 @dataclass(frozen=True)

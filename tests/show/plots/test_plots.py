@@ -1,5 +1,3 @@
-from types import SimpleNamespace
-
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
@@ -8,6 +6,8 @@ import pytest
 
 from tsnl import Prior
 from tsnl.checks.uniformity import histogram_band, rank_ecdf
+from tsnl.models import LinearGaussian
+from tsnl.problem import Problem
 from tsnl.show.plots import (
     Panel,
     acf_figure,
@@ -109,12 +109,10 @@ def test_few_trials_get_few_bins():
 def test_posterior_figure_has_a_panel_for_each_coordinate(dark, tmp_path):
     prior = Prior(Q=dist.LogNormal(0.0, np.ones(2)), R=dist.Normal(0.0, 1.0))
     rng = np.random.default_rng(1)
-    result = SimpleNamespace(
-        coordinates=lambda: {label: rng.normal(size=(2, 100)) for label in prior.labels},
-        problem=SimpleNamespace(series=rng.normal(size=(20, 1)), prior=prior),
-    )
+    coordinates = {label: rng.normal(size=(2, 100)) for label in prior.labels}
+    problem = Problem(LinearGaussian(), prior, (rng.normal(size=(20, 1)),))
     grid = np.linspace(-3, 3, 50)
-    figure = posterior_figure(result, {"R": (grid, np.exp(-0.5 * grid**2))}, dark=dark)
+    figure = posterior_figure(problem, coordinates, {"R": (grid, np.exp(-0.5 * grid**2))}, dark=dark)
     assert [axes.get_xlabel() for axes in figure.axes] == ["t", "Q[0]", "Q[1]", "R"]
     assert len(figure.axes[-1].lines) == 1
     figure.savefig(tmp_path / "posterior.png")

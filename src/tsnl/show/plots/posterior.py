@@ -1,43 +1,52 @@
 """Pictures of a posterior."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import jax
 import numpy as np
 
-from tsnl.methods.api import Inference
-from tsnl.problem import Prior
+from tsnl.problem import Prior, Problem
 from tsnl.show.plots.style import Palette, style
 
 
 def posterior_figure(
-    result: Inference, reference: dict[str, Any] | None = None, *, dark: bool = False
+    problem: Problem,
+    coordinates: Mapping[str, np.ndarray],
+    reference: Mapping[str, Any] | None = None,
+    *,
+    dark: bool = False,
 ) -> Any:
     """The series, and posterior against prior for every free entry of theta.
 
     Args:
-        result: a `Result`.
+        problem: with one series.
+        coordinates: label to draws, as `Result.coordinates` gives them.
         reference: label to (grid, density), drawn as a line beside the posterior.
         dark: on dark paper.
     """
     with style(dark) as palette:
-        return _draw(result, reference or {}, palette)
+        return _draw(problem, coordinates, reference or {}, palette)
 
 
-def _draw(result: Inference, reference: dict[str, Any], palette: Palette) -> Any:
+def _draw(
+    problem: Problem,
+    coordinates: Mapping[str, np.ndarray],
+    reference: Mapping[str, Any],
+    palette: Palette,
+) -> Any:
     import matplotlib.pyplot as plt  # slow to import
 
-    coordinates = result.coordinates()
     columns = min(len(coordinates), 4)
     rows = -(-len(coordinates) // columns)
     size = (max(3.2 * columns, 6.4), 2.4 + 2.4 * rows)
     figure = plt.figure(figsize=size, layout="constrained")
     grid = figure.add_gridspec(rows + 1, columns)
     top = figure.add_subplot(grid[0, :])
-    time = np.arange(1, len(result.problem.series) + 1)
-    top.plot(time, result.problem.series, lw=1, marker=".", ms=3)
+    time = np.arange(1, len(problem.series) + 1)
+    top.plot(time, problem.series, lw=1, marker=".", ms=3)
     top.set(xlabel="t", title="observed series")
-    before = prior_draws(result.problem.prior)
+    before = prior_draws(problem.prior)
     for i, (label, draws) in enumerate(coordinates.items()):
         axes = figure.add_subplot(grid[1 + i // columns, i % columns])
         _marginal(axes, draws.ravel(), before[label], reference.get(label), palette)
