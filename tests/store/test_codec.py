@@ -39,7 +39,7 @@ def test_own_models_and_priors_have_no_plain_form():
     "value",
     [
         TSNL(lag="bic", decays=(), density=Spline(num_knots=5), transform="asinh"),
-        TSNL(density=MAF(activation="relu"), sampler=MCMC(kernel="nuts"), stop="converged"),
+        TSNL(density=MAF(activation="relu"), sampler=MCMC(transition="nuts"), stop="converged"),
         TSNL(training=Training(num_members=2, min_steps=20, max_steps=20), density=Mixture(width=2)),
     ],
 )

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 
 from tsnl.models.base import Filterable, State, StateSpaceModel, Theta, observation_shape
 from tsnl.problem.series import as_series
-from tsnl.sampling.resampling import effective_size, systematic
+from tsnl.sampling import resampling
 
 
 class History(NamedTuple):
@@ -34,7 +34,7 @@ class ParticleFiltered(NamedTuple):
         log_likelihood: \(\log \hat p(y_{1:T} \mid \theta)\), whose exponential is unbiased; -inf after
             a collapse (no particle can explain an observation), never NaN.
         means: filtered means E[x_t | y_{1:t}], leading axis T.
-        effective_sizes: of the weighted particles after each step.
+        ess: effective sample size of the weighted particles after each step.
         particles: x_T, leading axis num_particles.
         weights: theirs, normalised.
         cost: calls of the dynamics, T x num_particles.
@@ -43,7 +43,7 @@ class ParticleFiltered(NamedTuple):
 
     log_likelihood: Float[Array, ""]
     means: PyTree
-    effective_sizes: Float[Array, " T"]
+    ess: Float[Array, " T"]
     particles: PyTree
     weights: Float[Array, " num_particles"]
     cost: int
@@ -83,7 +83,7 @@ def particle_filter(
         series: (T,) or (T, d_y); a row of NaN is skipped as missing.
         num_particles: how many particles.
         inputs: known inputs, (T,) or (T, d_u).
-        resample_below: resample when the effective size is under this share of the particles.
+        resample_below: resample when the effective sample size is under this share of the particles.
     """
     filterable = require_filterable(model)
     if num_particles < 1:
@@ -133,7 +133,7 @@ def bootstrap(
         out = (
             increment,
             _mean(particles, weights),
-            effective_size(weights),
+            resampling.ess(weights),
             moved if keep_history else None,
         )
         return (particles, weights), out
@@ -173,14 +173,14 @@ def advance(
         t: the time.
         y: its row; NaN is skipped as missing.
         u: its inputs.
-        resample_below: resample when the effective size is under this share of the particles.
+        resample_below: resample when the effective sample size is under this share of the particles.
     """
     n = weights.shape[0]
     uniform, own = jnp.full(n, 1 / n), jnp.arange(n, dtype=jnp.int32)
     key_resample, key_move = jax.random.split(jax.random.fold_in(key, t))
     particles, weights, ancestors = jax.lax.cond(
-        effective_size(weights) < resample_below * n,
-        lambda: _resample(particles, uniform, systematic(key_resample, weights)),
+        resampling.ess(weights) < resample_below * n,
+        lambda: _resample(particles, uniform, resampling.systematic(key_resample, weights)),
         lambda: (particles, weights, own),
     )
     particles = jax.vmap(lambda k, x: model.sample_transition(k, x, theta, t, u))(
