@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key, PyTree
 
+from tsnl.models.arrays import real, real_values
 from tsnl.models.base import Filterable, State, StateSpaceModel, Theta, observation_shape
 from tsnl.problem.series import as_series
 from tsnl.sampling import resampling
@@ -88,8 +89,9 @@ def particle_filter(
     filterable = require_filterable(model)
     if num_particles < 1:
         raise ValueError(f"num_particles is {num_particles}, expected at least 1.")
-    rows = whole_rows(model, series, inputs)
-    return _filter(key, filterable, theta, rows, num_particles, inputs, resample_below)
+    rows, known = whole_rows(model, series, inputs), None if inputs is None else real(inputs)
+    below = real(resample_below)
+    return _filter(key, filterable, real_values(theta), rows, num_particles, known, below)
 
 
 def whole_rows(
@@ -119,7 +121,7 @@ def bootstrap(
     rows: Float[Array, "T ..."],
     num_particles: int,
     inputs: Any = None,
-    resample_below: float = 0.5,
+    resample_below: float | Float[Array, ""] = 0.5,
     keep_history: bool = False,
 ) -> ParticleFiltered:
     """The filter itself, pure: for use inside `jit` and `vmap`, on rows in the model's own shape."""
@@ -160,7 +162,7 @@ def advance(
     t: Any,
     y: Float[Array, "..."],
     u: Any,
-    resample_below: float = 0.5,
+    resample_below: float | Float[Array, ""] = 0.5,
 ) -> tuple[History, Float[Array, ""]]:
     r"""One step of the filter: resample where needed, move, weigh by row t; and its \(\log \hat p\).
 

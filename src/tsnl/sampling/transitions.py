@@ -56,10 +56,7 @@ def random_walk(key: Key[Array, ""], states: State, log_density: LogDensity, tun
     key_move, key_accept = jax.random.split(key)
     noise = jax.random.normal(key_move, states.z.shape)
     z = states.z + tuning.step_size * (noise @ tuning.factor.T)
-    value = evaluate(log_density, z)
-    here = (jnp.asarray(states.z), jnp.asarray(states.log_density))
-    new, _, probability = accept(key_accept, value - states.log_density, (z, value), here)
-    return State(*new, probability, jnp.zeros(len(z), bool))
+    return _accept(key_accept, states, log_density, z, jnp.asarray(0.0))
 
 
 def mixed(key: Key[Array, ""], states: State, log_density: LogDensity, tuning: Tuning) -> State:
@@ -81,12 +78,23 @@ def mixed(key: Key[Array, ""], states: State, log_density: LogDensity, tuning: T
         white = solve_triangular(tuning.factor, (z - tuning.mean).T, lower=True) / WIDER
         return -0.5 * (DEGREES + size) * jnp.log1p(jnp.sum(white**2, axis=0) / DEGREES)
 
-    value = evaluate(log_density, z)
     forth_and_back = jnp.where(alone, log_student(jnp.asarray(states.z)) - log_student(z), 0.0)
+    return _accept(keys[4], states, log_density, z, forth_and_back)
+
+
+def _accept(
+    key: Key[Array, ""],
+    states: State,
+    log_density: LogDensity,
+    z: Float[Array, "chain size"],
+    forth_and_back: Float[Array, "*chain"],
+) -> State:
+    r"""Move to z or stay, given \(\log q(z \mid z') - \log q(z' \mid z)\)."""
+    value = evaluate(log_density, z)
     log_ratio = value - states.log_density + forth_and_back
-    here = (jnp.asarray(states.z), jnp.asarray(states.log_density))
-    new, _, probability = accept(keys[4], log_ratio, (z, value), here)
-    return State(*new, probability, jnp.zeros(num_chains, bool))
+    here = jnp.asarray(states.z), jnp.asarray(states.log_density)
+    (z, value), _, probability = accept(key, log_ratio, (z, value), here)
+    return State(z, value, probability, jnp.zeros(len(z), bool))
 
 
 def elliptical_slice(
