@@ -55,7 +55,7 @@ def random_walk(key: Key[Array, ""], states: State, log_density: LogDensity, tun
     r"""Random-walk Metropolis: z' = z + \epsilon L e, e ~ N(0, I)."""
     key_move, key_accept = jax.random.split(key)
     noise = jax.random.normal(key_move, states.z.shape)
-    z = states.z + tuning.step_size * (noise @ tuning.factor.T)
+    z = jnp.asarray(states.z) + tuning.step_size * (noise @ tuning.factor.T)
     return _accept(key_accept, states, log_density, z, jnp.asarray(0.0))
 
 
