@@ -4,8 +4,8 @@
 
 The target is the exact posterior of A, Q and R of a linear-Gaussian series of 100 rows (Kalman filter,
 64 bit, as ExactMCMC samples it), for five series. Four chains start at the same points, warm up for the
-same number of steps, and draw 500 times each with what they learned; programs are compiled before they are
-timed. Writes warm_up.json, means over the series of
+same number of steps, and draw 500 times each with what they learned; programs are compiled before they
+are timed. Writes warm_up.json, means over the series of
     ess_per_gradient: effective draws of the worst coordinate for each gradient while drawing,
     ess_per_second: the same for each second, warm-up included,
     warm_up_seconds, r_hat, divergences,

@@ -42,14 +42,7 @@ class ExactMCMC:
         begin = perf_counter()
         with jax.enable_x64(True):
             draws = sample_posterior(key, posterior, None, self.sampler)
-        record = {
-            "r_hat": draws.r_hat,
-            "ess": draws.ess,
-            "acceptance": draws.acceptance,
-            "restarted_chains": draws.num_restarted,
-            "divergences": draws.num_divergent,
-            "seconds": perf_counter() - begin,
-        }
+        record = draws.record() | {"seconds": perf_counter() - begin}
         num_chains, num_draws = draws.log_density.shape
         status = f"finished: {num_chains} chains of {num_draws:,} draws, exact likelihood"
         status += draws.health_note

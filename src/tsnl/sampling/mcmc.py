@@ -83,6 +83,34 @@ class Draws:
     num_restarted: int
     healthy: bool
 
+    @staticmethod
+    def of(blocks: list[State], num_draws: int, num_restarted: int, options: MCMC) -> "Draws":
+        """The first draws of blocks with axes (draw, chain), judged by what the options ask for."""
+        columns = zip(*blocks, strict=True)
+        path = (np.swapaxes(np.concatenate(column), 0, 1)[:, :num_draws] for column in columns)
+        z, log_density, acceptance, divergent = path
+        r_hat, ess = float(diagnostics.r_hat(z).max()), float(diagnostics.ess(z).min())
+        return Draws(
+            z=z,
+            log_density=log_density,
+            r_hat=r_hat,
+            ess=ess,
+            acceptance=float(acceptance.mean()),
+            num_divergent=int(divergent.sum()),
+            num_restarted=num_restarted,
+            healthy=r_hat <= options.max_r_hat and ess >= options.min_ess,
+        )
+
+    def record(self) -> dict[str, float]:
+        """How sampling went in figures, ready for JSON."""
+        return {
+            "r_hat": self.r_hat,
+            "ess": self.ess,
+            "acceptance": self.acceptance,
+            "restarted_chains": self.num_restarted,
+            "divergences": self.num_divergent,
+        }
+
     @property
     def health_note(self) -> str:
         """What a status adds where they are not healthy; "" where they are."""
@@ -111,37 +139,23 @@ def sample(
     first = np.asarray(spread)
     states, tuning = _warm_up(keys[0], log_density, states, first, transition, options.num_warmup)
     states, num_restarted = rescue(keys[1], states)
-    kept: list[Any] = []
-    healthy, extension, wanted, num_blocks = False, 0, 0, 0
-    while not healthy and extension <= options.max_extensions:
+    num_refits = min(TRANSITIONS[transition].num_refits, options.max_extensions)
+    kept: list[State] = []
+    wanted, num_blocks = 0, 0
+    for extension in range(options.max_extensions + 1):
         wanted += options.num_draws
         while len(kept) * BLOCK < wanted:
             key_block = jax.random.fold_in(keys[2], num_blocks)
             states, _, path = _advance(key_block, log_density, states, tuning, FROZEN, transition)
             kept.append(jax.tree.map(np.asarray, path))
             num_blocks += 1
-        z = _joined([part.z for part in kept])[:, :wanted]
-        r_hat, ess = diagnostics.r_hat(z).max(), diagnostics.ess(z).min()
-        healthy = bool(r_hat <= options.max_r_hat and ess >= options.min_ess)
-        extension += 1
-        if not healthy and extension <= min(TRANSITIONS[transition].num_refits, options.max_extensions):
-            tuning = _fit(tuning, z[:, wanted // 3 :].reshape(-1, z.shape[2]), first)
+        draws = Draws.of(kept, wanted, num_restarted, options)
+        if draws.healthy:
+            break
+        if extension < num_refits:
+            tuning = _fit(tuning, draws.z[:, wanted // 3 :].reshape(-1, draws.z.shape[2]), first)
             kept, wanted = [], 0  # they were a longer warm-up
-    return Draws(
-        z=z,
-        log_density=_joined([part.log_density for part in kept])[:, :wanted],
-        r_hat=float(r_hat),
-        ess=float(ess),
-        acceptance=float(np.mean([part.acceptance.mean() for part in kept])),
-        num_divergent=int(_joined([part.divergent for part in kept])[:, :wanted].sum()),
-        num_restarted=num_restarted,
-        healthy=healthy,
-    )
-
-
-def _joined(parts: list[np.ndarray]) -> np.ndarray:
-    """Paths (draw, chain, ...) one after the other, as (chain, draw, ...)."""
-    return np.swapaxes(np.concatenate(parts), 0, 1)
+    return draws
 
 
 _evaluate = eqx.filter_jit(evaluate)

@@ -71,9 +71,8 @@ class PMMH:
         """
         ledger = Ledger(problem.length, self.max_cost)
         allotted = allot(self.num_chains, self.num_warmup, self.num_particles, ledger)
-        first = allotted.num_particles
         known = None if problem.inputs is None else problem.inputs[0]
-        target = Estimate.of(problem.laws, problem.prior, problem.series, first, known)
+        target = Estimate.of(problem.laws, problem.prior, problem.series, allotted.num_particles, known)
         progress.start("PMMH", self.num_warmup + self.num_steps)
         runner = _Runner(progress, ledger, [])
         keys = jax.random.split(key, 7)
@@ -89,8 +88,8 @@ class PMMH:
         noise = 3 * chosen.variance**0.5
         chains, more = rescue(keys[2], anew(keys[4], target, chains, ledger), noise)
         runs = ledger.runs(chosen.num_particles)
-        rest = self.num_warmup - num_search
-        num_warmup, num_steps = divide(rest, self.num_steps, allotted.num_chains, runs)
+        left = self.num_warmup - num_search
+        num_warmup, num_steps = divide(left, self.num_steps, allotted.num_chains, runs)
         goal, end = rate(problem.prior.size, chosen.variance), num_search + num_warmup
         state = chains, proposal
         chains, proposal, _ = runner.steps(keys[5], target, state, "warm-up", num_search, end, goal)
