@@ -13,7 +13,6 @@ from tsnl.likelihood import kalman_filter, kalman_smoother, particle_filter
 from tsnl.likelihood.completion import Completion
 from tsnl.problem import Problem
 from tsnl.sampling import MCMC, sample
-from tsnl.sampling.resampling import resample
 from tsnl.sampling.smc import Cloud, rejuvenate
 from tsnl.simulation import simulate
 
@@ -118,7 +117,6 @@ CALLS = {
     "sample": lambda i: sample(key(i), square, cloud(i).z, np.eye(2, dtype=np.float32), QUICK),
     "rejuvenate": lambda i: rejuvenate(key(i), square, cloud(i)),
     "Cloud.resample": lambda i: cloud(i).resample(key(i)),
-    "resample": lambda i: resample(np.ones(7), 9, 0.1 * i),
     "learned posterior.log_prob": lambda i: learned().posterior.log_prob(theta(i)),
     "posterior.condition": lambda i: learned().posterior.condition(series(i)).log_prob(theta(i)),
     "forecast": lambda i: learned().forecast(horizon=5, seed=i),

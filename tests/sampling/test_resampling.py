@@ -1,6 +1,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -39,6 +40,16 @@ def test_any_number_of_places_on_the_host(weights, count, offset):
     cumulative, places = np.cumsum(weights), (np.arange(count) + offset) / count * weights.sum()
     assert (cumulative[found] >= places - 1e-9).all()
     assert (cumulative[found] - weights[found] <= places + 1e-9).all()
+
+
+@pytest.mark.parametrize("count", [3, 40, 100])
+def test_the_host_takes_the_same_ancestors(count):
+    weights = np.random.default_rng(0).dirichlet(np.ones(40))
+    weights[::7] = 0
+    with jax.enable_x64(True):
+        key = jax.random.key(1)
+        found = systematic(key, jnp.asarray(weights), count)
+        np.testing.assert_array_equal(resample(weights, count, float(jax.random.uniform(key))), found)
 
 
 def test_counts_are_right_on_average():

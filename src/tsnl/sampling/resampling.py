@@ -1,6 +1,5 @@
-"""Resampling of weighted particles."""
+"""Systematic resampling of weighted particles, inside compiled programs and on the host."""
 
-from functools import partial
 from typing import Any
 
 import jax
@@ -12,45 +11,39 @@ from jaxtyping import Array, Float, Int, Key
 def systematic(
     key: Key[Array, ""], weights: Float[Array, " n"], count: int | None = None
 ) -> Int[Array, " count"]:
-    r"""Ancestors by systematic resampling: one uniform, `count` equally spaced places.
+    r"""Ancestors by systematic resampling: one uniform u, m equally spaced places.
 
-    Particle i is taken \(\lfloor m w_i \rfloor\) or \(\lceil m w_i \rceil\) times, m the count, and
-    m w_i times on average.
+    Particle i is taken \(\lfloor m w_i \rfloor\) or \(\lceil m w_i \rceil\) times and m w_i times on
+    average. The ancestor of place \((u + j) / m\) is found by counting, for each particle, the places
+    below its cumulative weight, which is a scatter and a cumulative sum instead of m binary searches.
 
     Args:
         key: a JAX random key.
         weights: non-negative, with a positive finite sum; they need not add up to one.
-        count: how many to take, as many as there are particles where None.
+        count: m, as many as there are particles where None.
     """
-    return _ancestors(jax.random.uniform(key), weights, count or weights.shape[0])
+    n = weights.shape[0]
+    m = n if count is None else count
+    cumulative = jax.lax.associative_scan(jnp.add, weights)
+    places = m * (cumulative / cumulative[-1]) - jax.random.uniform(key)
+    below = jnp.clip(jnp.ceil(places), 0, m).astype(jnp.int32)  # places before the end of particle i
+    ends = jnp.zeros(m + 1, jnp.int32).at[below].add(1)  # particles that end before each place
+    ancestors = jax.lax.associative_scan(jnp.add, ends[:-1])
+    return jnp.minimum(ancestors, n - 1)
 
 
 def resample(
     weights: Float[np.ndarray, " n"], count: int, offset: float = 0.5
 ) -> Int[np.ndarray, " count"]:
-    """The same on the host, compiled and in 64 bit: `count` places, the first at `offset` / count."""
-    with jax.enable_x64(True):
-        return np.asarray(_compiled(np.float64(offset), np.asarray(weights, np.float64), count))
+    """The same on the host for a given uniform, the offset.
+
+    By binary search: the compiled one would be a new program, of 1 to 2 s, for each n and count.
+    """
+    cumulative = np.cumsum(weights, dtype=np.float64)
+    places = (np.arange(count) + offset) / count * cumulative[-1]
+    return np.minimum(np.searchsorted(cumulative, places, side="right"), len(weights) - 1)
 
 
 def ess(weights: Float[Array | np.ndarray, " n"]) -> Any:
     r"""The effective sample size \(1 / \sum w^2\) of normalised weights."""
     return 1 / (weights**2).sum()
-
-
-def _ancestors(offset: Any, weights: Any, count: int) -> Int[Array, " count"]:
-    r"""The particle at each place \((u + j) / m\) of the cumulative weights, u the offset.
-
-    It is found by counting, for each particle, the places below its cumulative weight, which is a
-    scatter and a cumulative sum instead of m binary searches.
-    """
-    n = weights.shape[0]
-    cumulative = jax.lax.associative_scan(jnp.add, weights)
-    places = count * (cumulative / cumulative[-1]) - offset
-    below = jnp.clip(jnp.ceil(places), 0, count).astype(jnp.int32)  # places before particle i's end
-    ends = jnp.zeros(count + 1, jnp.int32).at[below].add(1)  # particles that end before each place
-    ancestors = jax.lax.associative_scan(jnp.add, ends[:-1])
-    return jnp.minimum(ancestors, n - 1)
-
-
-_compiled = partial(jax.jit, static_argnums=2)(_ancestors)
