@@ -205,7 +205,7 @@ def _trial(
         "draws": thin(values, num_draws),
         "references": np.asarray(prior.coordinates(prior.sample(keys[3])), dtype=np.float64),
         # repeated draws, as of resampled particles, do not show in an autocorrelation
-        "ess": min(float(ess(values).min()), float(len(np.unique(flat, axis=0)))),
+        "ess": float(np.fmin(ess(values).min(), len(np.unique(flat, axis=0)))),
     }
     if (
         isinstance(found, Result)
