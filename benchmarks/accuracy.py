@@ -74,7 +74,7 @@ def compare_draws(result, reference):
     A thousand draws of each, nearly independent: Metropolis chains repeat themselves, and a classifier
     would know a repeated point by heart. Ours are drawn by NUTS from the posterior that was found.
     """
-    options = tsnl.MCMC(kernel="nuts", num_chains=4, num_warmup=400, num_draws=500)
+    options = tsnl.MCMC(transition="nuts", num_chains=4, num_warmup=400, num_draws=500)
     draws = result.posterior.sample(seed=0, start=None, options=options)
     q = np.log(np.stack([draws[name].ravel() for name in draws], axis=1).astype(float))
     p = np.log(reference.astype(float))

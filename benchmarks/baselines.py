@@ -6,8 +6,9 @@ PMMH with 500 particles and 20,000 steps (4 chains of 5,000), ExactMCMC with 4 c
 with 5,000 simulations in 5 rounds.
 The distance is the total variation between the draws and the exact posterior of log Q (Kalman filter on
 a grid) on 20 bins of equal exact mass: half the sum of |share of draws - 1/20|. Nothing is subtracted,
-so it holds the noise of the draws too, about 1.74 / sqrt(effective size) where they are exact: that
-figure stands beside it. Writes baselines.json beside itself, and keeps what it holds of other methods.
+so it holds the noise of the draws too, about 1.74 / sqrt(effective sample size) where they are exact:
+that figure stands beside it. Writes baselines.json beside itself, and keeps what it holds of other
+methods.
 """
 
 import argparse
@@ -30,8 +31,8 @@ LIMITS = {"PMMH": 0.05, "ExactMCMC": 0.05, "SNL": 0.15}
 GRID = np.linspace(-10, 4, 2801)
 METHODS = {
     "PMMH": tsnl.PMMH(num_particles=500, num_steps=5000),
-    "ExactMCMC": tsnl.ExactMCMC(tsnl.MCMC(kernel="nuts", num_chains=4, num_draws=4000)),
-    "SNL": tsnl.SNL(rounds=5, simulations=1000, sampler=tsnl.MCMC(num_draws=1000, min_effective=1000)),
+    "ExactMCMC": tsnl.ExactMCMC(tsnl.MCMC(transition="nuts", num_chains=4, num_draws=4000)),
+    "SNL": tsnl.SNL(rounds=5, simulations=1000, sampler=tsnl.MCMC(num_draws=1000, min_ess=1000)),
 }
 
 
@@ -49,12 +50,12 @@ def compare(method, seed):
     problem = LINEAR.observe(seed)
     begin = time.perf_counter()
     outcome = method.run(jax.random.key(seed), problem, Silent())
-    effective = outcome.history[-1]["effective"]
+    ess = outcome.history[-1]["ess"]
     return {
         "series": seed,
         "total_variation": distance(problem, outcome.z),
-        "noise_of_exact_draws": 1.74 / effective**0.5,
-        "effective": effective,
+        "noise_of_exact_draws": 1.74 / ess**0.5,
+        "ess": ess,
         "r_hat": outcome.history[-1]["r_hat"],
         "acceptance": outcome.history[-1]["acceptance"],
         "cost": outcome.cost,

@@ -24,19 +24,19 @@ def log_density(z):
 
 
 def main():
-    """Sample with both kernels and write what came out."""
+    """Sample with both transitions and write what came out."""
     start = jax.random.normal(jax.random.key(3), (20, len(SCALES)))
     found = {}
-    for kernel in ("mixed", "random_walk"):
+    for transition in ("mixed", "random_walk"):
         for seed in range(3):
-            options = tsnl.MCMC(kernel=kernel)
+            options = tsnl.MCMC(transition=transition)
             spread = 0.05 * jnp.eye(len(SCALES))
             draws = sample(jax.random.key(seed), log_density, start, spread, options)
-            found[f"{kernel}, key {seed}"] = {
+            found[f"{transition}, key {seed}"] = {
                 "good_enough": draws.healthy,
                 "draws_of_a_chain": draws.z.shape[1],
                 "r_hat": round(draws.r_hat, 3),
-                "effective": round(draws.effective),
+                "ess": round(draws.ess),
             }
     text = json.dumps(found, indent=2)
     (Path(__file__).parent / "many_parameters.json").write_text(text + "\n")

@@ -29,7 +29,7 @@ NUM_RANKED, NUM_BINS = 39, 10
 METHODS = {
     "pmmh": tsnl.PMMH(num_steps=200, num_warmup=150),
     "exact": tsnl.ExactMCMC(
-        tsnl.MCMC(kernel="nuts", num_chains=4, num_warmup=100, num_draws=100, min_effective=150)
+        tsnl.MCMC(transition="nuts", num_chains=4, num_warmup=100, num_draws=100, min_ess=150)
     ),
 }
 
@@ -43,7 +43,7 @@ def trial(method, seed):
     )
     z = outcome.z[..., 0].ravel()
     ranked = z[np.linspace(0, len(z) - 1, NUM_RANKED).astype(int)]
-    facts = {key: outcome.history[-1].get(key) for key in ("effective", "r_hat", "num_particles")}
+    facts = {key: outcome.history[-1].get(key) for key in ("ess", "r_hat", "num_particles")}
     return {"Q": q, "rank": int((ranked < np.log(q)).sum()), "cost": outcome.cost, **facts}
 
 
@@ -64,7 +64,7 @@ def assess(method, num_trials, name):
         "counts": counts.tolist(),
         "chi_square": float(test.statistic),
         "p_value": float(test.pvalue),
-        "smallest_effective": min(t["effective"] for t in trials),
+        "smallest_ess": min(t["ess"] for t in trials),
         "largest_r_hat": max(t["r_hat"] for t in trials),
         "Q_range": [min(t["Q"] for t in trials), max(t["Q"] for t in trials)],
         "particles": sorted({t["num_particles"] for t in trials if t["num_particles"]}),

@@ -1,6 +1,6 @@
 """Reference posteriors that have no closed form, kept in benchmarks/data.
 
-    python benchmarks/references.py predator_prey [--series 10] [--particles 250] [--effective 1000]
+    python benchmarks/references.py predator_prey [--series 10] [--particles 250] [--ess 1000]
     python benchmarks/references.py volatility [--series 20] [--particles 5000]
 
 Predator-prey by long particle MCMC (`paper.particle_reference`), volatility by particle
@@ -27,7 +27,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", choices=["predator_prey", "volatility"])
     parser.add_argument("--series", type=int)
-    parser.add_argument("--effective", type=int, default=1000)
+    parser.add_argument("--ess", type=int, default=1000)
     parser.add_argument("--particles", type=int)
     parser.add_argument("--first", type=int, default=0)
     options = parser.parse_args()
@@ -41,7 +41,7 @@ def main():
             continue
         start = time.perf_counter()
         if predators:
-            effort = Effort(options.particles or 250, options.effective)
+            effort = Effort(options.particles or 250, options.ess)
             draws, info = draw_reference(setting, seed, effort)
             thinned = draws[:, :: max(1, draws.shape[1] // 250)].reshape(-1, 4)
             stored |= {f"draws_{seed}": np.exp(thinned).astype(np.float32)}

@@ -1,4 +1,4 @@
-"""Which Markov kernel gives the most effective draws in a second, on the three problems.
+"""Which Markov transition gives the most effective draws in a second, on the three problems.
 
     python benchmarks/samplers.py
 
@@ -17,13 +17,13 @@ from accuracy import RUNS
 
 import tsnl
 from tsnl.posterior import sample_posterior
-from tsnl.sampling.kernels import KERNELS
+from tsnl.sampling.transitions import TRANSITIONS
 
 HERE = Path(__file__).parent
 
 
 def main():
-    """Train once for each problem, sample with each kernel."""
+    """Train once for each problem, sample with each transition."""
     found = {}
     for name in ("linear-100", "volatility-200", "predator-prey-500"):
         setting, method = RUNS[name]
@@ -34,18 +34,18 @@ def main():
             -1, problem.prior.size
         )[::20]
         found[name] = {}
-        for kernel in KERNELS:
-            options = tsnl.MCMC(kernel=kernel, max_extensions=0)
+        for transition in TRANSITIONS:
+            options = tsnl.MCMC(transition=transition, max_extensions=0)
             sample_posterior(jax.random.key(0), result.posterior, points, options)
             start = time.perf_counter()
             draws = sample_posterior(jax.random.key(1), result.posterior, points, options)
             seconds = time.perf_counter() - start
-            found[name][kernel] = {
-                "effective_per_second": draws.effective / seconds,
+            found[name][transition] = {
+                "ess_per_second": draws.ess / seconds,
                 "r_hat": draws.r_hat,
                 "seconds": seconds,
             }
-            print(name, kernel, found[name][kernel], flush=True)
+            print(name, transition, found[name][transition], flush=True)
     (HERE / "samplers.json").write_text(json.dumps(found, indent=2, default=float) + "\n")
 
 

@@ -51,7 +51,7 @@ def study(name, num_trials):
         "trials": len(trials.numbers),
         "dropped": len(trials.dropped),
         "p_values": {label: ecdf.p_value for label, ecdf in ecdfs.items()},
-        "smallest_effective": float(trials.effective.min()),
+        "smallest_ess": float(trials.ess.min()),
         "seconds": seconds,
         "ranks": {label: r.tolist() for label, r in trials.ranks().items()},
     }

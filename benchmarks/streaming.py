@@ -4,8 +4,8 @@
 
 T-SNL is trained on 100 rows; 200 more arrive one by one. At t = 110, 150 and 300 the streamed one is
 compared with the exact one (Kalman on a grid) and with fresh MCMC on the same kernel, in total variation
-over 20 bins of equal mass of the reference. The fresh draws have an effective size of 8,000, with which
-draws of the very same posterior would be about 0.02 apart.
+over 20 bins of equal mass of the reference. The fresh draws have an effective sample size of 8,000, with
+which draws of the very same posterior would be about 0.02 apart.
 Writes streaming.json.
 """
 
@@ -34,7 +34,7 @@ def against_exact(stream):
 
 def against_fresh(stream, seed):
     """Total variation to fresh MCMC on the same kernel, and the seconds that it takes once compiled."""
-    options = tsnl.MCMC(num_draws=4000, min_effective=8000)
+    options = tsnl.MCMC(num_draws=4000, min_ess=8000)
     posterior = stream.posterior
     posterior.sample(seed=seed)
     begin = time.perf_counter()

@@ -19,7 +19,7 @@ from jaxtyping import Array, Float, Key
 
 from paper.problems import Setting
 from tsnl.likelihood.estimate import Estimate
-from tsnl.sampling.diagnostics import effective_sizes, split_r_hat
+from tsnl.sampling import diagnostics
 
 NUM_CHAINS, DEGREES = 8, 6.0
 FIRST_PARTICLES = 50  # of the filters that rate the starting points
@@ -34,7 +34,7 @@ class Effort:
 
     Attributes:
         num_particles: of each filter.
-        effective: sample size that every coordinate reaches.
+        ess: effective sample size that every coordinate reaches.
         num_starts: draws from the prior to start from, and a quarter as many from around the truth.
         pilot: steps and share of independent proposals of each fit of the proposal.
         last: the same of the final chains, again and again until they are long enough.
@@ -42,7 +42,7 @@ class Effort:
     """
 
     num_particles: int
-    effective: float
+    ess: float
     num_starts: int = 400
     pilot: tuple[tuple[int, float], ...] = ((50, 0.0), (50, 0.0), (100, 0.0), (100, 0.5), (150, 0.8))
     last: tuple[int, float] = (150, 0.8)
@@ -73,13 +73,13 @@ def draw_reference(
     for _ in range(effort.max_repeats):
         state, path, rate = walk(keys, target, state, proposal, effort.last)
         draws = np.concatenate([draws, path], axis=1)
-        sizes, r_hat = effective_sizes(draws), split_r_hat(draws)
-        if sizes.min() >= effort.effective and r_hat.max() < MAX_R_HAT:
+        ess, r_hat = diagnostics.ess(draws), diagnostics.r_hat(draws)
+        if ess.min() >= effort.ess and r_hat.max() < MAX_R_HAT:
             break
     steps_in_all = sum(steps for steps, _ in effort.pilot) + draws.shape[1]
     runs = FIRST_PARTICLES * len(start) + steps_in_all * NUM_CHAINS * effort.num_particles
     return draws, {
-        "ess": sizes.round().tolist(),
+        "ess": ess.round().tolist(),
         "r_hat": r_hat.round(4).tolist(),
         "acceptance": round(rate, 3),
         "steps": draws.shape[1],

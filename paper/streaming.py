@@ -32,7 +32,7 @@ from tsnl.show.plots.style import style
 
 FIRST = 100  # rows to train on
 NEW = (0, 10, 25, 50, 100, 200)
-FRESH = MCMC(num_draws=1000, min_effective=2000)
+FRESH = MCMC(num_draws=1000, min_ess=2000)
 QUANTILES = {"q05": 0.05, "q50": 0.5, "q95": 0.95}
 
 

@@ -36,7 +36,7 @@ class Result:
         cost: calls of the dynamics p(x_t | x_{t-1}).
         status: what happened, in plain words.
         lag: the lag L, and why it was chosen; None where the method has none.
-        history: one record for each round or generation, such as losses, effective sizes, seconds.
+        history: one record for each round or generation: losses, effective sample sizes, seconds.
         arrays: what else the method kept, such as weights and distances of ABC particles, by name.
         posterior: the posterior as a function; None where the method has none.
         problem: the question that was asked.
@@ -198,7 +198,7 @@ class Result:
         return to_arviz(self)
 
     def summary(self) -> Any:
-        """A table with mean, sd, interval, effective size and R-hat of each free entry of theta."""
+        """A table of each free entry of theta: mean, sd, interval, effective sample size, R-hat."""
         from tsnl.show.summary import summary
 
         return summary(self)

@@ -77,7 +77,7 @@ def test_sampler():
     assert check_sampler(apart).verdict == "fail"
     assert check_sampler(apart).remedy == "Sample for longer: 600 draws a chain."
     copies = np.repeat(good[:, :20], 15, axis=1)
-    assert check_sampler(rng.permuted(copies, axis=1)[..., :1]).figures["effective"] <= 80
+    assert check_sampler(rng.permuted(copies, axis=1)[..., :1]).figures["ess"] <= 80
     assert check_sampler(good[:, :50]).verdict == "look"
     assert check_sampler(good, 1).verdict == "look"
     assert check_sampler(good, good.size).verdict == "fail"

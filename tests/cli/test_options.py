@@ -21,7 +21,7 @@ def test_command_line_over_file_over_defaults(tmp_path):
 @pytest.mark.parametrize(
     "method",
     [
-        TSNL(lag="bic", decays=(), head=MAF(activation="relu"), sampler=MCMC(kernel="nuts")),
+        TSNL(lag="bic", decays=(), head=MAF(activation="relu"), sampler=MCMC(transition="nuts")),
         SMCABC(particles=50, max_cost=1000),
     ],
 )

@@ -52,15 +52,15 @@ def test_what_it_returns():
     found = particle_filter(jax.random.key(0), MODEL, {"Q": 0.2}, SERIES, 64)
     assert found.cost == 40 * 64
     assert found.particles.shape == (64, 1)
-    assert found.effective_sizes.shape == (40,)
+    assert found.ess.shape == (40,)
     np.testing.assert_allclose(found.weights.sum(), 1.0, rtol=1e-5)
-    assert (found.effective_sizes <= 64 * 1.001).all()
+    assert (found.ess <= 64 * 1.001).all()
 
 
 def test_a_missing_row_changes_no_weight():
     series = np.array([np.nan, 1.0])
     found = particle_filter(jax.random.key(0), MODEL, {}, series, 100)
-    np.testing.assert_allclose(found.effective_sizes[0], 100, rtol=1e-4)
+    np.testing.assert_allclose(found.ess[0], 100, rtol=1e-4)
 
 
 def test_a_collapsed_filter_is_minus_infinity():

@@ -73,7 +73,7 @@ def test_particle_draws_agree_with_kalman():
         keys = jax.random.split(key, 3)
         found = bootstrap(keys[0], MODEL, {}, rows, 400, keep_history=True)
         filtered = particle_states(keys[1], found.history, "filter")
-        return filtered, particle_states(keys[2], found.history, "smooth"), found.effective_sizes
+        return filtered, particle_states(keys[2], found.history, "smooth"), found.ess
 
     found = jax.jit(jax.vmap(one))(jax.random.split(jax.random.key(0), 1500))
     filtered, smooth, sizes = (np.asarray(x, dtype=float) for x in found)

@@ -19,7 +19,7 @@ MODEL = LinearGaussian()
 PRIOR = tsnl.Prior(Q=dist.LogNormal(-1.0, 1.0))
 SERIES = MODEL.simulate(seed=1, length=20)
 QUICK = ExactMCMC(
-    MCMC(kernel="nuts", num_chains=4, num_warmup=80, num_draws=500, max_extensions=0, min_effective=100)
+    MCMC(transition="nuts", num_chains=4, num_warmup=80, num_draws=500, max_extensions=0, min_ess=100)
 )
 GRID = np.linspace(-9, 5, 1401)
 
@@ -45,7 +45,7 @@ def test_what_it_returns():
     assert found.log_density.dtype == np.float64
     assert found.status == "finished: 4 chains of 500 draws, exact likelihood"
     assert found.history[0]["r_hat"] < 1.02
-    assert found.history[0]["effective"] > 400
+    assert found.history[0]["ess"] > 400
     assert distance(found.problem, np.log(found.draws["Q"])) < 0.1
 
 
@@ -100,12 +100,12 @@ def test_another_model_is_named():
 def test_unhealthy_chains_are_told_of():
     sampler = replace(QUICK.sampler, max_r_hat=0.5)
     found = ExactMCMC(sampler).run(jax.random.key(0), Problem.of(MODEL, PRIOR, SERIES), Silent())
-    assert "the chains need a look: R-hat" in found.status
+    assert "the chains mix poorly: R-hat" in found.status
 
 
 @pytest.mark.slow
 def test_full_run_agrees_with_the_grid():
     problem = LINEAR.observe(0)
-    method = ExactMCMC(MCMC(kernel="nuts", num_chains=4, num_draws=4000))
+    method = ExactMCMC(MCMC(transition="nuts", num_chains=4, num_draws=4000))
     found = method.run(jax.random.key(0), problem, Silent())
     assert distance(problem, found.z) <= 0.05

@@ -8,7 +8,7 @@ import pytest
 from paper.joint_reference import draw_joint
 from paper.problems import VOLATILITY
 from paper.references import VOLATILITY_GRID, density, volatility_reference
-from tsnl.sampling.diagnostics import effective_sizes, split_r_hat
+from tsnl.sampling.diagnostics import ess, r_hat
 
 
 @pytest.mark.slow
@@ -16,11 +16,11 @@ def test_draws_agree_with_particle_filters():
     setting = replace(VOLATILITY, length=20)
     draws = draw_joint(setting, 0, num_warmup=200, num_draws=250)
     assert draws.shape == (4, 250, 1)
-    assert split_r_hat(draws).max() < 1.05
+    assert r_hat(draws).max() < 1.05
     p = density(volatility_reference(setting, 0, num_particles=2000)[0])
     p /= p.sum()
     mean = p @ VOLATILITY_GRID
     sd = np.sqrt(p @ (VOLATILITY_GRID - mean) ** 2)
-    error = sd / np.sqrt(effective_sizes(draws)[0])
+    error = sd / np.sqrt(ess(draws)[0])
     assert abs(draws.mean() - mean) < 4 * error
     assert abs(draws.std() - sd) < 4 * error  # of an sd the error is 1 / sqrt(2) of a mean's

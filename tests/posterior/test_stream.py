@@ -72,7 +72,7 @@ def test_particles_are_moved_when_they_run_out():
     stream = begun().update(LONG[20:])
     again = begun().update(LONG[20:])
     np.testing.assert_array_equal(stream.cloud.z, again.cloud.z)  # one seed, the same bits
-    assert stream.cloud.effective >= 150
+    assert stream.cloud.ess >= 150
     fresh = stream.posterior.sample(seed=1, options=MCMC(num_chains=4, num_draws=1000))
     exact, found = np.log(fresh["Q"]).ravel(), np.log(stream.sample(1000)["Q"]).ravel()
     error = exact.std() * np.sqrt(1 / 150 + 1 / 400)

@@ -73,7 +73,7 @@ def test_thetas_are_drawn_anew_when_the_stream_moves():
     track = dataclasses.replace(track, cloud=Cloud(track.cloud.z, tired - np.logaddexp.reduce(tired)))
     after = track.update(LONG[20])
     assert after.reruns == 1
-    assert after.cloud.effective == pytest.approx(NUM_DRAWS)
+    assert after.cloud.ess == pytest.approx(NUM_DRAWS)
 
 
 def test_it_is_saved_and_goes_on_as_it_would_have(tmp_path):

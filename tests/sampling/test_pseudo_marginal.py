@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tsnl.sampling.pseudo_marginal import Chains, Proposal, advance, estimates, rescue
+from tsnl.sampling.pseudo_marginal import Chains, Proposal, advance, estimates
 
 NOISE = 0.7
 SCALE = jnp.asarray([1.0, 3.0])
@@ -71,17 +71,6 @@ def test_estimates_of_few_points_are_those_of_many():
     many = estimates(jax.random.key(0), log_density, z)
     np.testing.assert_array_equal(estimates(jax.random.key(0), log_density, z[:2]), many[:2])
     assert len(set(estimates(jax.random.key(0), log_density, jnp.zeros((5, 2))).tolist())) == 5
-
-
-def test_rescue_moves_the_stuck_ones():
-    z = jnp.arange(4.0)[:, None]
-    values = jnp.asarray([-10.0, -29.0, -12.0, -jnp.inf])
-    found, count = rescue(jax.random.key(0), Chains(z, values))
-    assert count == 2
-    np.testing.assert_array_equal(found.z[jnp.asarray([0, 2])], z[jnp.asarray([0, 2])])
-    assert set(np.asarray(found.z).ravel().tolist()) <= {0.0, 2.0}
-    assert rescue(jax.random.key(0), Chains(z, values), slack=5.0)[1] == 1
-    assert rescue(jax.random.key(0), Chains(z, jnp.zeros(4)))[1] == 0
 
 
 def test_too_much_at_once():

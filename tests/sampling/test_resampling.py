@@ -1,11 +1,12 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tsnl.sampling.resampling import effective_size, systematic
+from tsnl.sampling.resampling import ess, resample, systematic
 
 WEIGHTS = arrays(
     np.float64,
@@ -29,6 +30,28 @@ def test_counts_are_the_nearest_integers(weights, seed):
     assert (np.diff(ancestors) >= 0).all()
 
 
+@given(weights=WEIGHTS, count=st.sampled_from([1, 5, 60]), offset=st.floats(0, 0.999))
+def test_any_number_of_places_on_the_host(weights, count, offset):
+    """Place j is (j + offset) / count of the total weight: the particle whose weight covers it."""
+    found = resample(weights, count, offset)
+    copies = np.bincount(found, minlength=len(weights))
+    assert copies.sum() == count
+    assert (np.abs(copies - count * weights / weights.sum()) < 1 + 1e-6).all()
+    cumulative, places = np.cumsum(weights), (np.arange(count) + offset) / count * weights.sum()
+    assert (cumulative[found] >= places - 1e-9).all()
+    assert (cumulative[found] - weights[found] <= places + 1e-9).all()
+
+
+@pytest.mark.parametrize("count", [3, 40, 100])
+def test_the_host_takes_the_same_ancestors(count):
+    weights = np.random.default_rng(0).dirichlet(np.ones(40))
+    weights[::7] = 0
+    with jax.enable_x64(True):
+        key = jax.random.key(1)
+        found = systematic(key, jnp.asarray(weights), count)
+        np.testing.assert_array_equal(resample(weights, count, float(jax.random.uniform(key))), found)
+
+
 def test_counts_are_right_on_average():
     weights = jnp.array([0.5, 0.03, 0.0, 0.27, 0.2])
     n = 20_000
@@ -42,6 +65,6 @@ def test_counts_are_right_on_average():
 @given(weights=WEIGHTS)
 def test_effective_size_lies_between_one_and_n(weights):
     weights = weights / weights.sum()
-    size = float(effective_size(jnp.asarray(weights)))
+    size = float(ess(jnp.asarray(weights)))
     assert 1 - 1e-5 <= size <= np.sum(weights > 0) * (1 + 1e-5)
-    np.testing.assert_allclose(effective_size(jnp.full(8, 1 / 8)), 8, rtol=1e-6)
+    np.testing.assert_allclose(ess(jnp.full(8, 1 / 8)), 8, rtol=1e-6)

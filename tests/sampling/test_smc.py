@@ -26,7 +26,7 @@ def test_reweighing_gives_posterior_and_evidence():
     spread = np.exp(log_factor(Z)).std() / np.exp(log_factor(Z)).mean() / np.sqrt(len(Z))
     assert abs(score - exact) < 4.5 * spread
     mean = cloud.weights @ cloud.z
-    assert (abs(mean - [0.5, -0.5]) < 4.5 * np.sqrt(0.5 / cloud.effective)).all()
+    assert (abs(mean - [0.5, -0.5]) < 4.5 * np.sqrt(0.5 / cloud.ess)).all()
 
 
 @pytest.mark.parametrize("n", [256, 2000])
@@ -36,9 +36,9 @@ def test_rejuvenation_leaves_the_target_as_it_is(n):
     fresh = rejuvenate(jax.random.key(0), target, cloud)
     np.testing.assert_allclose(fresh.weights, 1 / n, rtol=1e-6)
     assert len(np.unique(fresh.z, axis=0)) > 0.75 * n
-    error = 4.5 * np.sqrt(0.5 / cloud.effective)
+    error = 4.5 * np.sqrt(0.5 / cloud.ess)
     assert (abs(fresh.z.mean(axis=0) - [0.5, -0.5]) < error).all()
-    spread = 4.5 * 0.5 * np.sqrt(2 / cloud.effective)
+    spread = 4.5 * 0.5 * np.sqrt(2 / cloud.ess)
     np.testing.assert_allclose(np.cov(fresh.z.T), 0.5 * np.eye(2), atol=spread)
 
 

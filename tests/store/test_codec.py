@@ -40,7 +40,7 @@ def test_own_models_and_priors_have_no_plain_form():
     "value",
     [
         TSNL(lag="bic", decays=(), head=Spline(num_knots=5), transform="asinh"),
-        TSNL(head=MAF(activation="relu"), sampler=MCMC(kernel="nuts"), stop="converged"),
+        TSNL(head=MAF(activation="relu"), sampler=MCMC(transition="nuts"), stop="converged"),
         TSNL(training=Training(num_members=2, min_steps=20, max_steps=20), head=Mixture(width=2)),
     ],
 )

@@ -4,7 +4,8 @@ import numpy as np
 from jaxtyping import Float
 
 from tsnl.checks.verdict import Level, Verdict
-from tsnl.sampling.diagnostics import effective_sizes, split_r_hat
+from tsnl.sampling.diagnostics import ess as sampler_ess
+from tsnl.sampling.diagnostics import r_hat as sampler_r_hat
 
 # R-hat as in Vehtari et al. (2021), with room for the noise of short chains; an effective size of 100
 # puts the error of a mean at a tenth of an sd, 400 at a twentieth.
@@ -19,9 +20,9 @@ def check_sampler(z: Float[np.ndarray, "chain draw size"], num_divergent: int = 
     Any divergence of NUTS is worth a look, more than one in a hundred steps a failure: the draws may
     miss where the posterior bends sharply.
     """
-    r_hat = float(split_r_hat(z).max()) if z.shape[1] >= 4 else 1.0
+    r_hat = float(sampler_r_hat(z).max()) if z.shape[1] >= 4 else 1.0
     distinct = len(np.unique(z.reshape(-1, z.shape[-1]), axis=0))
-    effective = float(min(effective_sizes(z).min(), distinct))
+    effective = float(min(sampler_ess(z).min(), distinct))
     level: Level = "pass"
     share = num_divergent / (z.shape[0] * z.shape[1])
     if not (r_hat <= LOOK_R_HAT and effective >= LOOK_EFFECTIVE and share == 0):
@@ -32,6 +33,6 @@ def check_sampler(z: Float[np.ndarray, "chain draw size"], num_divergent: int = 
     sentence += f"; {num_divergent} steps diverged." if num_divergent else "."
     remedy = "" if level == "pass" else f"Sample for longer: {2 * z.shape[1]:,} draws a chain."
     if share > 0:
-        remedy = "Use kernel='elliptical_slice', or look at the prior's tails."
-    figures = {"r_hat": r_hat, "effective": effective, "divergences": num_divergent}
+        remedy = "Use transition='elliptical_slice', or look at the prior's tails."
+    figures = {"r_hat": r_hat, "ess": effective, "divergences": num_divergent}
     return Verdict("sampler", level, sentence, remedy, figures)

@@ -13,7 +13,7 @@ import numpy as np
 from jax.scipy.linalg import cho_factor, cho_solve
 from jaxtyping import Array, Float
 
-from tsnl.models.arrays import matrix, vector
+from tsnl.models.arrays import matrix, real_values, vector
 from tsnl.models.base import Theta
 from tsnl.models.linear_gaussian import LinearGaussian
 from tsnl.problem.series import as_series
@@ -50,14 +50,14 @@ def kalman_filter(model: LinearGaussian, theta: Theta, series: Any) -> KalmanFil
     """
     rows = as_series(series, num_columns=_require_linear(model).d_y)
     with jax.enable_x64(True):
-        return jax.tree.map(np.asarray, _filter(model, theta, jnp.asarray(rows)))
+        return jax.tree.map(np.asarray, _filter(model, real_values(theta), jnp.asarray(rows)))
 
 
 def kalman_smoother(model: LinearGaussian, theta: Theta, series: Any) -> Moments:
     r"""The moments of \(p(x_t \mid y_{1:T})\), in 64 bit; arguments as in `kalman_filter`."""
     rows = as_series(series, num_columns=_require_linear(model).d_y)
     with jax.enable_x64(True):
-        return jax.tree.map(np.asarray, _smooth(model, theta, jnp.asarray(rows)))
+        return jax.tree.map(np.asarray, _smooth(model, real_values(theta), jnp.asarray(rows)))
 
 
 def filter_moments(model: LinearGaussian, theta: Theta, rows: Float[Array, "T d_y"]) -> KalmanFiltered:

@@ -8,9 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key, PyTree
 
+from tsnl.models.arrays import real, real_values
 from tsnl.models.base import Filterable, State, StateSpaceModel, Theta, observation_shape
 from tsnl.problem.series import as_series
-from tsnl.sampling.resampling import effective_size, systematic
+from tsnl.sampling import resampling
 
 
 class History(NamedTuple):
@@ -34,7 +35,7 @@ class ParticleFiltered(NamedTuple):
         log_likelihood: \(\log \hat p(y_{1:T} \mid \theta)\), whose exponential is unbiased; -inf after
             a collapse (no particle can explain an observation), never NaN.
         means: filtered means E[x_t | y_{1:t}], leading axis T.
-        effective_sizes: of the weighted particles after each step.
+        ess: effective sample size of the weighted particles after each step.
         particles: x_T, leading axis num_particles.
         weights: theirs, normalised.
         cost: calls of the dynamics, T x num_particles.
@@ -43,7 +44,7 @@ class ParticleFiltered(NamedTuple):
 
     log_likelihood: Float[Array, ""]
     means: PyTree
-    effective_sizes: Float[Array, " T"]
+    ess: Float[Array, " T"]
     particles: PyTree
     weights: Float[Array, " num_particles"]
     cost: int
@@ -83,13 +84,14 @@ def particle_filter(
         series: (T,) or (T, d_y); a row of NaN is skipped as missing.
         num_particles: how many particles.
         inputs: known inputs, (T,) or (T, d_u).
-        resample_below: resample when the effective size is under this share of the particles.
+        resample_below: resample when the effective sample size is under this share of the particles.
     """
     filterable = require_filterable(model)
     if num_particles < 1:
         raise ValueError(f"num_particles is {num_particles}, expected at least 1.")
-    rows = whole_rows(model, series, inputs)
-    return _filter(key, filterable, theta, rows, num_particles, inputs, resample_below)
+    rows, known = whole_rows(model, series, inputs), None if inputs is None else real(inputs)
+    below = real(resample_below)
+    return _filter(key, filterable, real_values(theta), rows, num_particles, known, below)
 
 
 def whole_rows(
@@ -119,7 +121,7 @@ def bootstrap(
     rows: Float[Array, "T ..."],
     num_particles: int,
     inputs: Any = None,
-    resample_below: float = 0.5,
+    resample_below: float | Float[Array, ""] = 0.5,
     keep_history: bool = False,
 ) -> ParticleFiltered:
     """The filter itself, pure: for use inside `jit` and `vmap`, on rows in the model's own shape."""
@@ -133,7 +135,7 @@ def bootstrap(
         out = (
             increment,
             _mean(particles, weights),
-            effective_size(weights),
+            resampling.ess(weights),
             moved if keep_history else None,
         )
         return (particles, weights), out
@@ -160,7 +162,7 @@ def advance(
     t: Any,
     y: Float[Array, "..."],
     u: Any,
-    resample_below: float = 0.5,
+    resample_below: float | Float[Array, ""] = 0.5,
 ) -> tuple[History, Float[Array, ""]]:
     r"""One step of the filter: resample where needed, move, weigh by row t; and its \(\log \hat p\).
 
@@ -173,14 +175,14 @@ def advance(
         t: the time.
         y: its row; NaN is skipped as missing.
         u: its inputs.
-        resample_below: resample when the effective size is under this share of the particles.
+        resample_below: resample when the effective sample size is under this share of the particles.
     """
     n = weights.shape[0]
     uniform, own = jnp.full(n, 1 / n), jnp.arange(n, dtype=jnp.int32)
     key_resample, key_move = jax.random.split(jax.random.fold_in(key, t))
     particles, weights, ancestors = jax.lax.cond(
-        effective_size(weights) < resample_below * n,
-        lambda: _resample(particles, uniform, systematic(key_resample, weights)),
+        resampling.ess(weights) < resample_below * n,
+        lambda: _resample(particles, uniform, resampling.systematic(key_resample, weights)),
         lambda: (particles, weights, own),
     )
     particles = jax.vmap(lambda k, x: model.sample_transition(k, x, theta, t, u))(

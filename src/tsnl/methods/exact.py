@@ -5,7 +5,6 @@ from time import perf_counter
 from typing import ClassVar
 
 import jax
-import numpy as np
 from jaxtyping import Array, Key
 
 from tsnl.likelihood.exact import ExactLikelihood
@@ -31,7 +30,7 @@ class ExactMCMC(Method):
 
     takes_missing: ClassVar[bool] = True  # the filter knows rows and entries that are NaN
 
-    sampler: MCMC = MCMC(kernel="nuts", num_chains=4, num_warmup=400, num_draws=1000)
+    sampler: MCMC = MCMC(transition="nuts", num_chains=4, num_warmup=400, num_draws=1000)
 
     def run(self, key: Key[Array, ""], problem: Problem, progress: Progress) -> Outcome:
         """Infer; see `tsnl.infer`.
@@ -41,26 +40,16 @@ class ExactMCMC(Method):
         """
         posterior = self.exact_posterior(problem)
         progress.start("Exact MCMC", 1)
-        progress.now(0, f"sample by {self.sampler.kernel_for(problem.prior.size)}")
+        progress.now(0, f"sample by {self.sampler.transition_for(problem.prior.size)}")
         begin = perf_counter()
         with jax.enable_x64(True):
             draws = sample_posterior(key, posterior, None, self.sampler)
-        record = {
-            "r_hat": draws.r_hat,
-            "effective": draws.effective,
-            "acceptance": draws.acceptance,
-            "restarted_chains": draws.num_restarted,
-            "divergences": draws.num_divergent,
-            "seconds": perf_counter() - begin,
-        }
+        record = draws.record() | {"seconds": perf_counter() - begin}
         num_chains, num_draws = draws.log_density.shape
         status = f"finished: {num_chains} chains of {num_draws:,} draws, exact likelihood"
-        if not draws.healthy:
-            status += f"; the chains need a look: R-hat {draws.r_hat:.3f}"
-            status += f", effective size {draws.effective:.0f}"
+        status += draws.health_note
         progress.now(1, status)
-        z, log_density = np.asarray(draws.z), np.asarray(draws.log_density)
-        return Outcome(z, log_density, 0, status, [record], posterior)
+        return Outcome(draws.z, draws.log_density, 0, status, [record], posterior)
 
     def exact_posterior(self, problem: Problem) -> Posterior:
         """The exact posterior as a function.

@@ -1,5 +1,6 @@
 """Shorthand for arrays of model parameters: a number, a diagonal, or the matrix itself."""
 
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import equinox as eqx
@@ -27,6 +28,11 @@ def real(value: ArrayLike) -> Array:
     The copy matters: JAX may remember a numpy array in the precision that it first saw it in.
     """
     return jnp.asarray(np.array(value) if isinstance(value, np.ndarray) else value, dtype=float)
+
+
+def real_values(theta: Mapping[str, ArrayLike]) -> dict[str, Array]:
+    """Each value as an array: a number would be a constant of a compiled program, not an argument."""
+    return {name: real(value) for name, value in theta.items()}
 
 
 def matrix(value: ArrayLike, size: int) -> Float[Array, "rows columns"]:

@@ -12,6 +12,7 @@ Batches, time and random keys are somebody else's business: `trajectory` runs th
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import partial
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import equinox as eqx
@@ -19,6 +20,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
+
+from tsnl.models.arrays import real_values
 
 Theta = Mapping[str, ArrayLike]
 State: TypeAlias = Any  # a pytree of arrays
@@ -104,7 +107,7 @@ class StateSpaceModel(eqx.Module):
             raise ValueError(
                 f"inputs has {len(np.asarray(inputs))} rows, expected {length}: one for each step."
             )
-        complete = {k: jnp.asarray(v, dtype=float) for k, v in self.complete(theta).items()}
+        complete = real_values(self.complete(theta))
         rows = None if inputs is None else jnp.asarray(inputs, dtype=float)
         states, series = _trajectory(jax.random.key(seed), self, complete, length, rows)
         if return_states:
@@ -166,16 +169,19 @@ _trajectory = eqx.filter_jit(trajectory)
 
 def observation_shape(model: StateSpaceModel, inputs: Any = None) -> tuple[int, ...]:
     """The shape of one observation, () or (d_y,), found without running the laws."""
-
-    def one(key: Key[Array, ""]) -> Array:
-        theta = model.complete()
-        u = None if inputs is None else jnp.asarray(inputs, dtype=float)[0]
-        state = model.sample_transition(key, model.sample_initial(key, theta), theta, 1, u)
-        return jnp.asarray(model.sample_observation(key, state, theta, 1, u))
-
-    shape = jax.eval_shape(one, jax.random.key(0)).shape
+    parameters, laws = eqx.partition(model, eqx.is_array)
+    u = None if inputs is None else np.asarray(inputs, dtype=jnp.result_type(float))[0]
+    shape = _observation.eval_shape(laws, parameters, jax.random.key(0), u).shape
     if len(shape) > 1:
         raise ValueError(
             f"{type(model).__name__}.sample_observation returns shape {shape}, expected () or (d_y,)."
         )
     return shape
+
+
+@partial(jax.jit, static_argnums=0)
+def _observation(laws: StateSpaceModel, parameters: Any, key: Key[Array, ""], u: Any) -> Array:
+    model = eqx.combine(parameters, laws)
+    theta = model.complete()
+    state = model.sample_transition(key, model.sample_initial(key, theta), theta, 1, u)
+    return jnp.asarray(model.sample_observation(key, state, theta, 1, u))

@@ -89,7 +89,7 @@ class Stream:
         kernel = _kernel(posterior)
         rows = kernel.check_series(as_series(series))
         known = kernel.check_inputs(inputs, [len(rows)])
-        options = sampler or MCMC(num_draws=1000, min_effective=num_particles, max_extensions=20)
+        options = sampler or MCMC(num_draws=1000, min_ess=num_particles, max_extensions=20)
         now, points, covariance = posterior.given((rows,), known), None, None
         if posterior.z is not None:
             points = posterior.z.reshape(-1, posterior.z.shape[-1])
@@ -137,7 +137,7 @@ class Stream:
             cloud, score = self.cloud.reweigh(np.asarray(log_q, dtype=np.float64))
             distance = float(far)
         points, refreshes = self.coordinates, self.refreshes
-        if cloud.effective < REFRESH * len(cloud.z):
+        if cloud.ess < REFRESH * len(cloud.z):
             key = jax.random.fold_in(jax.random.key(self.seed), len(series))
             cloud, refreshes = rejuvenate(key, _padded(self.start, series, inputs), cloud), refreshes + 1
             points = _coordinates(self.start, cloud)

@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, Key, PyTree
 
+from tsnl.runtime.blocks import by_block
+
 CHUNK = 50  # draws made by one compiled call; a shorter batch is filled up
 
 
@@ -27,14 +29,9 @@ def each_draw(
     Returns:
         What it returned, as numpy arrays with a leading axis n.
     """
-    n = len(next(iter(theta.values())))
-    parts = []
-    for start in range(0, n, chunk):
-        rows = np.minimum(start + np.arange(chunk), n - 1)
-        part = {name: jnp.asarray(x[rows], dtype=float) for name, x in theta.items()}
-        found = _chunk(key, law, part, rows)
-        parts.append(jax.tree.map(lambda x, count=n - start: np.asarray(x)[:count], found))
-    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
+    rows = {name: np.asarray(x, jnp.result_type(float)) for name, x in theta.items()}
+    n = len(next(iter(rows.values())))
+    return by_block(lambda part: _chunk(key, law, *part), (rows, np.arange(n)), chunk)
 
 
 @eqx.filter_jit

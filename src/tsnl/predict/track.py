@@ -93,7 +93,7 @@ class Track:
             log_q = predict_row(kernel, old.memory, *given, cloud.z)[0]
             cloud, _ = cloud.reweigh(np.asarray(log_q, dtype=np.float64))
         num_draws, num_particles = self.filters.weights.shape
-        if stream.refreshes > old.refreshes or cloud.effective < FEWEST * num_draws:
+        if stream.refreshes > old.refreshes or cloud.ess < FEWEST * num_draws:
             cloud, filters = _run(self.model, stream, num_draws, num_particles)
             changed = replace(self, cloud=cloud, filters=filters, reruns=self.reruns + 1)
         else:

@@ -15,6 +15,7 @@ import numpyro.distributions as dist
 from jaxtyping import Array, ArrayLike, Float, Int, Key, Shaped
 
 from tsnl.problem.sites import Site, Theta, make_site
+from tsnl.runtime.blocks import by_block
 
 
 class Prior:
@@ -112,15 +113,12 @@ class Prior:
 
     def sample_unconstrained(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, "n size"]:
         """Draws of z, compiled; draw i depends on `fold_in(key, i)` alone."""
-        index = _blocks(np.arange(n))
-        return np.concatenate([np.asarray(_draw_block(self, key, part)) for part in index])[:n]
+        return by_block(partial(_draw_block, self, key), np.arange(n), BLOCK)
 
     def constrain_all(self, z: Float[np.ndarray, "n size"]) -> dict[str, np.ndarray]:
         """The theta of many z, compiled: name to array (n, *event)."""
-        parts = [_constrain_block(self, np.asarray(part, jnp.result_type(float))) for part in _blocks(z)]
-        return {
-            name: np.concatenate([np.asarray(p[name]) for p in parts])[: len(z)] for name in self.names
-        }
+        found = by_block(partial(_constrain_block, self), z.astype(jnp.result_type(float)), BLOCK)
+        return {name: found[name] for name in self.names}
 
     def unconstrain_all(
         self, theta: Mapping[str, np.ndarray], *, check: bool = True
@@ -137,22 +135,21 @@ class Prior:
         """
         if check:
             self.check({name: value[0] for name, value in theta.items()})
-        n, dtype = len(next(iter(theta.values()))), jnp.result_type(float)
-        blocks = [{k: np.asarray(v[i], dtype) for k, v in theta.items()} for i in _blocks(np.arange(n))]
-        z = np.concatenate([np.asarray(_unconstrain_block(self, part)) for part in blocks])[:n]
+        rows = {name: np.asarray(value, jnp.result_type(float)) for name, value in theta.items()}
+        z = by_block(partial(_unconstrain_block, self), rows, BLOCK)
         if not check:
             return z
         there = np.isfinite(z).all(axis=1)
         back = self.constrain_all(np.where(there[:, None], z, 0.0))
         for name, value in theta.items():  # the inverse is finite outside of some supports
             close = np.isclose(back[name], value, rtol=1e-3, atol=1e-5)
-            there &= close.reshape(n, -1).all(axis=1)
+            there &= close.reshape(len(z), -1).all(axis=1)
         if not there.all():
             row = int(np.argmin(there))
             values = {name: np.asarray(value[row]).tolist() for name, value in theta.items()}
             raise ValueError(
-                f"{int((~there).sum())} of {n} parameters lie outside the support of the prior, the "
-                f"first in row {row}: {values}."
+                f"{int((~there).sum())} of {len(z)} parameters lie outside the support of the prior, "
+                f"the first in row {row}: {values}."
             )
         return z
 
@@ -216,11 +213,6 @@ class Prior:
 
 
 BLOCK = 1024  # rows of one compiled call; a shorter block is filled up
-
-
-def _blocks(rows: np.ndarray) -> list[np.ndarray]:
-    filled = rows[np.minimum(np.arange(-(-len(rows) // BLOCK) * BLOCK), len(rows) - 1)]
-    return np.split(filled, len(filled) // BLOCK)
 
 
 @partial(jax.jit, static_argnums=0)

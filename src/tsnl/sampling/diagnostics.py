@@ -1,39 +1,82 @@
-"""R-hat and effective sample size of chains, in numpy: cheap enough to ask after every block."""
+"""R-hat and effective sample size of Markov chains, as ArviZ defines them (Vehtari et al., 2021).
+
+In numpy, and cheap enough to be asked while sampling: see docs/decisions/0012-own-diagnostics.md.
+"""
 
 import numpy as np
 from jaxtyping import Float
+from scipy.special import ndtri
+
+LEAST = 4  # draws of a chain, below which nothing can be said
 
 
-def split_r_hat(draws: Float[np.ndarray, "chain draw size"]) -> Float[np.ndarray, " size"]:
-    """Split R-hat of each coordinate (Gelman et al., 2013): near 1 when halves of chains agree."""
+def r_hat(draws: Float[np.ndarray, "chain draw size"]) -> Float[np.ndarray, " size"]:
+    """Rank-normalised split R-hat of each coordinate: near 1 when halves of chains agree.
+
+    The larger of two: of the draws, for their location, and of their distances from the median, for
+    their spread. Infinite where no chain moves; NaN of fewer than four draws.
+    """
+    if draws.shape[1] < LEAST:
+        return np.full(draws.shape[2], np.nan)
+    halves = _halves(draws)
+    folded = np.abs(halves - np.median(halves, axis=(0, 1)))
+    return np.maximum(_r_hat(_normal_scores(halves)), _r_hat(_normal_scores(folded)))
+
+
+def ess(draws: Float[np.ndarray, "chain draw size"]) -> Float[np.ndarray, " size"]:
+    """Bulk effective sample size of each coordinate: of the mean of its normal scores.
+
+    By Geyer's initial monotone sequence over halves of chains. Zero where no chain moves; NaN of fewer
+    than four draws.
+    """
+    if draws.shape[1] < LEAST:
+        return np.full(draws.shape[2], np.nan)
+    scores = _normal_scores(_halves(draws))
+    return np.array([_ess(scores[:, :, i]) for i in range(draws.shape[2])])
+
+
+def health_note(r_hat: float, ess: float) -> str:
+    """What a status says of chains that fall short."""
+    return f"; the chains mix poorly: R-hat {r_hat:.3f}, effective sample size {ess:.0f}"
+
+
+def _halves(draws: np.ndarray) -> Float[np.ndarray, "chain draw size"]:
     half = draws.shape[1] // 2
-    split = np.concatenate([draws[:, :half], draws[:, half : 2 * half]]).astype(np.float64)
-    within = split.var(axis=1, ddof=1).mean(axis=0)
-    between = split.mean(axis=1).var(axis=0, ddof=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        r_hat = np.sqrt((half - 1) / half + between / within)
-    return np.where(within > 0, r_hat, np.inf)
+    return np.concatenate([draws[:, :half], draws[:, -half:]]).astype(np.float64)
 
 
-def effective_sizes(draws: Float[np.ndarray, "chain draw size"]) -> Float[np.ndarray, " size"]:
-    """Effective sample size of each coordinate's mean, by Geyer's initial monotone sequence."""
-    return np.array([_effective_size(draws[:, :, i].astype(np.float64)) for i in range(draws.shape[2])])
+def _normal_scores(draws: np.ndarray) -> Float[np.ndarray, "chain draw size"]:
+    """The normal quantile of each draw's rank in its coordinate, equal draws sharing a mean rank."""
+    scores = np.empty(draws.shape)
+    for i in range(draws.shape[2]):
+        _, place, counts = np.unique(draws[:, :, i].ravel(), return_inverse=True, return_counts=True)
+        ranks = np.cumsum(counts) - (counts - 1) / 2
+        scores[:, :, i] = ndtri((ranks - 0.375) / (place.size + 0.25))[place].reshape(draws.shape[:2])
+    return scores
 
 
-def _effective_size(x: Float[np.ndarray, "chain draw"]) -> float:
+def _r_hat(x: Float[np.ndarray, "chain draw size"]) -> Float[np.ndarray, " size"]:
+    n = x.shape[1]
+    within = x.var(axis=1, ddof=1).mean(axis=0)
+    between = x.mean(axis=1).var(axis=0, ddof=1)
+    moves = np.ptp(x, axis=1).any(axis=0)
+    ratio = between / np.where(moves, within, 1.0)
+    return np.where(moves, np.sqrt((n - 1) / n + ratio), np.inf)
+
+
+def _ess(x: Float[np.ndarray, "chain draw"]) -> float:
     num_chains, n = x.shape
-    centred = x - x.mean(axis=1, keepdims=True)
-    padded = np.fft.rfft(centred, 2 * n, axis=1)
-    covariance = np.fft.irfft(np.abs(padded) ** 2, axis=1)[:, :n].mean(axis=0) / n
-    within = covariance[0] * n / (n - 1)
-    between = x.mean(axis=1).var(ddof=1) if num_chains > 1 else 0.0
-    total = within * (n - 1) / n + between
-    if not total > 0:
+    if not np.ptp(x, axis=1).any():
         return 0.0
-    rho = 1 - (within - covariance * n / (n - 1)) / total
+    centred = np.fft.rfft(x - x.mean(axis=1, keepdims=True), 2 * n, axis=1)
+    covariance = np.fft.irfft(np.abs(centred) ** 2, axis=1)[:, :n].mean(axis=0) / n
+    within = covariance[0] * n / (n - 1)
+    total = covariance[0] + x.mean(axis=1).var(ddof=1)
+    rho = 1 - (within - covariance) / total
     rho[0] = 1.0
     pairs = rho[: 2 * (n // 2)].reshape(-1, 2).sum(axis=1)
-    positive = np.cumprod(pairs > 0).astype(bool)
-    monotone = np.minimum.accumulate(np.where(positive, pairs, 0.0))
-    tau = max(-1 + 2 * monotone.sum(), 1 / np.log10(max(num_chains * n, 10)))
-    return float(num_chains * n / tau)
+    last = max((n - 1) // 2 - 1, 0)
+    stop = int(np.argmax(np.append(pairs[:last] <= 0, True)))  # the first pair that does not count
+    half = rho[2 * stop] if pairs[stop] >= 0 else max(rho[2 * stop], 0.0)
+    tau = -1 + 2 * np.minimum.accumulate(pairs[:stop]).sum() + half
+    return float(num_chains * n / max(tau, 1 / np.log10(num_chains * n)))

@@ -10,8 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from tsnl.sampling.diagnostics import effective_sizes, split_r_hat
-from tsnl.sampling.kernels import KERNELS, State, Tuning, evaluate
+from tsnl.runtime.blocks import by_block
+from tsnl.sampling import diagnostics
+from tsnl.sampling.metropolis import rescue
+from tsnl.sampling.transitions import TRANSITIONS, State, Tuning, evaluate
 from tsnl.store.registry import register
 
 BLOCK = 50  # steps of one compiled call
@@ -26,35 +28,36 @@ class MCMC:
     """How to sample.
 
     Attributes:
-        kernel: "random_walk", "mixed" (with independent proposals), "elliptical_slice" or "nuts";
+        transition: "random_walk", "mixed" (with independent proposals), "elliptical_slice" or "nuts";
             "auto" takes the random walk for up to four parameters, and the mixed one for more.
         num_chains: chains side by side.
         num_warmup: steps of warm-up for each chain, rounded up to whole blocks of 50.
         num_draws: kept draws of each chain, at first.
-        max_r_hat: sample on while any coordinate's split R-hat is above this.
-        min_effective: sample on while any coordinate's effective sample size is below this.
+        max_r_hat: sample on while any coordinate's R-hat is above this.
+        min_ess: sample on while any coordinate's effective sample size is below this.
         max_extensions: how often to go on for as many draws again, before giving up.
     """
 
-    kernel: Literal["auto", "random_walk", "mixed", "elliptical_slice", "nuts"] = "auto"
+    transition: Literal["auto", "random_walk", "mixed", "elliptical_slice", "nuts"] = "auto"
     num_chains: int = 8
     num_warmup: int = 150
     num_draws: int = 300
     max_r_hat: float = 1.02
-    min_effective: int = 400
+    min_ess: int = 400
     max_extensions: int = 6
 
     def __post_init__(self) -> None:
-        if self.kernel not in ("auto", *KERNELS):
-            raise ValueError(f"kernel is {self.kernel!r}, expected one of {['auto', *KERNELS]}.")
+        known = ["auto", *TRANSITIONS]
+        if self.transition not in known:
+            raise ValueError(f"transition is {self.transition!r}, expected one of {known}.")
         for name in ("num_chains", "num_warmup", "num_draws"):
             if getattr(self, name) < (2 if name == "num_chains" else 10):
                 raise ValueError(f"{name} is {getattr(self, name)}: too few to sample and check.")
 
-    def kernel_for(self, size: int) -> str:
-        """The kernel for so many parameters."""
-        if self.kernel != "auto":
-            return self.kernel
+    def transition_for(self, size: int) -> str:
+        """The transition for so many parameters."""
+        if self.transition != "auto":
+            return self.transition
         return "random_walk" if size <= FEW else "mixed"
 
 
@@ -65,22 +68,55 @@ class Draws:
     Attributes:
         z: (chain, draw, size).
         log_density: (chain, draw), unnormalised.
-        r_hat: largest split R-hat of all coordinates.
-        effective: smallest effective sample size of all coordinates.
+        r_hat: largest R-hat of all coordinates.
+        ess: smallest effective sample size of all coordinates.
         acceptance: mean acceptance probability.
-        num_divergent: steps of NUTS whose trajectory diverged; none for other kernels.
+        num_divergent: steps of NUTS whose trajectory diverged; none for other transitions.
         num_restarted: chains found stuck in a far tail after warm-up and started again.
-        healthy: whether R-hat and effective size reached what was asked for.
+        healthy: whether R-hat and effective sample size reached what was asked for.
     """
 
     z: Float[np.ndarray, "chain draw size"]
     log_density: Float[np.ndarray, "chain draw"]
     r_hat: float
-    effective: float
+    ess: float
     acceptance: float
     num_divergent: int
     num_restarted: int
     healthy: bool
+
+    @staticmethod
+    def of(blocks: list[State], num_draws: int, num_restarted: int, options: MCMC) -> "Draws":
+        """The first draws of blocks with axes (draw, chain), judged by what the options ask for."""
+        columns = zip(*blocks, strict=True)
+        path = (np.swapaxes(np.concatenate(column), 0, 1)[:, :num_draws] for column in columns)
+        z, log_density, acceptance, divergent = path
+        r_hat, ess = float(diagnostics.r_hat(z).max()), float(diagnostics.ess(z).min())
+        return Draws(
+            z=z,
+            log_density=log_density,
+            r_hat=r_hat,
+            ess=ess,
+            acceptance=float(acceptance.mean()),
+            num_divergent=int(divergent.sum()),
+            num_restarted=num_restarted,
+            healthy=r_hat <= options.max_r_hat and ess >= options.min_ess,
+        )
+
+    def record(self) -> dict[str, float]:
+        """How sampling went in figures, ready for JSON."""
+        return {
+            "r_hat": self.r_hat,
+            "ess": self.ess,
+            "acceptance": self.acceptance,
+            "restarted_chains": self.num_restarted,
+            "divergences": self.num_divergent,
+        }
+
+    @property
+    def health_note(self) -> str:
+        """What a status adds where they are not healthy; "" where they are."""
+        return "" if self.healthy else diagnostics.health_note(self.r_hat, self.ess)
 
 
 def sample(
@@ -97,45 +133,31 @@ def sample(
         log_density: unnormalised; an `eqx.Module` with arrays in it is compiled once for all its values.
         points: where to look for the mass; the chains start at the best of them.
         spread: a covariance of the size of the target, where the first steps come from.
-        options: which kernel, how many chains, and when they are good enough.
+        options: which transition, how many chains, and when they are good enough.
     """
     keys = jax.random.split(key, 3)
     states = _start(log_density, np.asarray(points), options.num_chains)
-    kernel = options.kernel_for(states.z.shape[1])
+    transition = options.transition_for(states.z.shape[1])
     first = np.asarray(spread)
-    states, tuning = _warm_up(keys[0], log_density, states, first, kernel, options.num_warmup)
-    states, num_restarted = _rescue(keys[1], states)
-    kept: list[Any] = []
-    healthy, extension, wanted, num_blocks = False, 0, 0, 0
-    while not healthy and extension <= options.max_extensions:
+    states, tuning = _warm_up(keys[0], log_density, states, first, transition, options.num_warmup)
+    states, num_restarted = rescue(keys[1], states)
+    num_refits = min(TRANSITIONS[transition].num_refits, options.max_extensions)
+    kept: list[State] = []
+    wanted, num_blocks = 0, 0
+    for extension in range(options.max_extensions + 1):
         wanted += options.num_draws
         while len(kept) * BLOCK < wanted:
             key_block = jax.random.fold_in(keys[2], num_blocks)
-            states, _, path = _advance(key_block, log_density, states, tuning, FROZEN, kernel)
+            states, _, path = _advance(key_block, log_density, states, tuning, FROZEN, transition)
             kept.append(jax.tree.map(np.asarray, path))
             num_blocks += 1
-        z = _joined([part.z for part in kept])[:, :wanted]
-        r_hat, effective = split_r_hat(z).max(), effective_sizes(z).min()
-        healthy = bool(r_hat <= options.max_r_hat and effective >= options.min_effective)
-        extension += 1
-        if not healthy and extension <= min(KERNELS[kernel].num_refits, options.max_extensions):
-            tuning = _fit(tuning, z[:, wanted // 3 :].reshape(-1, z.shape[2]), first)
+        draws = Draws.of(kept, wanted, num_restarted, options)
+        if draws.healthy:
+            break
+        if extension < num_refits:
+            tuning = _fit(tuning, draws.z[:, wanted // 3 :].reshape(-1, draws.z.shape[2]), first)
             kept, wanted = [], 0  # they were a longer warm-up
-    return Draws(
-        z=z,
-        log_density=_joined([part.log_density for part in kept])[:, :wanted],
-        r_hat=float(r_hat),
-        effective=float(effective),
-        acceptance=float(np.mean([part.acceptance.mean() for part in kept])),
-        num_divergent=int(_joined([part.divergent for part in kept])[:, :wanted].sum()),
-        num_restarted=num_restarted,
-        healthy=healthy,
-    )
-
-
-def _joined(parts: list[np.ndarray]) -> np.ndarray:
-    """Paths (draw, chain, ...) one after the other, as (chain, draw, ...)."""
-    return np.swapaxes(np.concatenate(parts), 0, 1)
+    return draws
 
 
 _evaluate = eqx.filter_jit(evaluate)
@@ -143,26 +165,28 @@ _evaluate = eqx.filter_jit(evaluate)
 
 def _start(log_density: Any, points: Float[np.ndarray, "n size"], num_chains: int) -> State:
     """The best of some points, as many at a time as there are chains: the shape that sampling has."""
-    padded = np.resize(np.arange(len(points)), -(-len(points) // num_chains) * num_chains)
-    values = np.concatenate(
-        [np.asarray(_evaluate(log_density, points[part])) for part in padded.reshape(-1, num_chains)]
-    )[: len(points)]
+    values = by_block(lambda part: _evaluate(log_density, part), points, num_chains)
     best = np.resize(np.argsort(-values, kind="stable")[:num_chains], num_chains)
     nothing = np.zeros(num_chains, bool)
     return State(points[best], values[best], np.ones_like(values[best]), nothing)
 
 
 def _warm_up(
-    key: Key[Array, ""], log_density: Any, states: State, spread: np.ndarray, kernel: str, num_steps: int
+    key: Key[Array, ""],
+    log_density: Any,
+    states: State,
+    spread: np.ndarray,
+    transition: str,
+    num_steps: int,
 ) -> tuple[State, Tuning]:
     """Steer the step size at every step, and learn mean and covariance from all chains after a block."""
     size = spread.shape[0]
-    step_size = np.float32(KERNELS[kernel].step_size(size)).astype(states.z.dtype)
+    step_size = np.float32(TRANSITIONS[transition].step_size(size)).astype(states.z.dtype)
     first = tuning = Tuning(states.z.mean(axis=0), _factor(spread, spread), step_size)
     num_blocks = -(-num_steps // BLOCK)
     for block in range(num_blocks):
         key_block = jax.random.fold_in(key, block)
-        states, tuning, path = _advance(key_block, log_density, states, tuning, STEERED, kernel)
+        states, tuning, path = _advance(key_block, log_density, states, tuning, STEERED, transition)
         if block + 1 < num_blocks:  # the last block settles the step size
             tuning = _fit(first, np.asarray(path.z)[BLOCK // 3 :].reshape(-1, size), spread)
     return states, tuning
@@ -193,36 +217,16 @@ def _advance(
 
     One program for warm-up and draws: the gain, zero for draws, is how fast the step size is steered.
     """
-    kernel = KERNELS[name]
+    transition = TRANSITIONS[name]
 
     def step(carry: tuple[State, Tuning], t: Array) -> tuple[Any, State]:
         states, tuning = carry
-        states = kernel.step(jax.random.fold_in(key, t), states, log_density, tuning)
-        if kernel.acceptance is not None:
-            error = jnp.mean(states.acceptance) - kernel.acceptance
+        states = transition.step(jax.random.fold_in(key, t), states, log_density, tuning)
+        if transition.acceptance is not None:
+            error = jnp.mean(states.acceptance) - transition.acceptance
             change = jnp.exp(jnp.clip(gain * error / jnp.sqrt(t + 1.0), -1.0, 1.0))
             tuning = tuning._replace(step_size=tuning.step_size * change)
         return (states, tuning), states
 
     (states, tuning), path = jax.lax.scan(step, (states, tuning), jnp.arange(BLOCK))
     return states, tuning, path
-
-
-def _rescue(key: Key[Array, ""], states: State) -> tuple[State, int]:
-    """Move chains that are stuck in a far tail onto good ones.
-
-    A chain of a unimodal posterior in `size` dimensions lies within a few nats of the others; one that
-    is 15 + 3 size nats below the best after warm-up has not found the mass.
-    """
-    values = np.asarray(states.log_density)
-    stuck = ~(values > values.max() - 15.0 - 3.0 * states.z.shape[1])
-    if not stuck.any():
-        return states, 0
-    if stuck.all():
-        raise FloatingPointError(
-            "No Markov chain found a point of finite posterior density. The prior and the series may "
-            "contradict each other: compare prior simulations with the series."
-        )
-    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
-    index = np.where(stuck, rng.choice(np.flatnonzero(~stuck), len(stuck)), np.arange(len(stuck)))
-    return jax.tree.map(lambda x: np.asarray(x)[index], states), int(stuck.sum())

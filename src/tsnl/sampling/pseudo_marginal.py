@@ -13,6 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
+from tsnl.runtime.blocks import by_block
+from tsnl.sampling.metropolis import accept
+
 BLOCK = 100  # steps of one compiled call
 POINTS = 64  # points of one compiled call
 FLOOR = 1e-4  # share of the first covariance that stays in each later one: no chain freezes for good
@@ -68,15 +71,14 @@ def estimates(
     n = len(z)
     if n > POINTS:
         raise ValueError(f"{n} points, expected at most {POINTS} in one call.")
-    padded = jnp.concatenate([z, jnp.repeat(z[-1:], POINTS - n, axis=0)])
-    return np.asarray(_estimates(key, log_density, padded, jnp.asarray(n)))[:n]
+    return by_block(lambda part: _estimates(key, log_density, part, jnp.asarray(n)), z, POINTS)
 
 
 @eqx.filter_jit
 def _estimates(
-    key: Key[Array, ""], log_density: LogDensity, z: Float[Array, "points size"], n: Int[Array, ""]
+    key: Key[Array, ""], log_density: LogDensity, z: Any, n: Int[Array, ""]
 ) -> Float[Array, " points"]:
-    return _each(key, log_density, z, n)
+    return _each(key, log_density, jnp.asarray(z), n)
 
 
 def advance(
@@ -147,10 +149,8 @@ def _metropolis(
     key_move, key_estimate, key_accept = jax.random.split(key, 3)
     z = chains.z + jax.random.normal(key_move, chains.z.shape) @ proposal.factor().T
     new = _each(key_estimate, log_density, z, len(z))
-    ratio = new - chains.log_density
-    accept = jnp.log(jax.random.uniform(key_accept, ratio.shape)) < ratio
-    moved = Chains(jnp.where(accept[:, None], z, chains.z), jnp.where(accept, new, chains.log_density))
-    return moved, jnp.asarray(accept, dtype=float), jnp.exp(jnp.minimum(ratio, 0.0))
+    chains, moved, chance = accept(key_accept, new - chains.log_density, Chains(z, new), chains)
+    return chains, jnp.asarray(moved, dtype=float), chance
 
 
 def _learn(proposal: Proposal, chains: Chains, error: Float[Array, ""], t: Int[Array, ""]) -> Proposal:
@@ -179,20 +179,3 @@ def _each(
         return jax.lax.cond(i < n, lambda: log_density(at, z[i]), lambda: jnp.asarray(-jnp.inf))
 
     return jax.lax.map(one, jnp.arange(len(z)))
-
-
-def rescue(key: Key[Array, ""], chains: Chains, slack: float = 0.0) -> tuple[Chains, int]:
-    """Move chains that are stuck in a far tail onto good ones; how many were.
-
-    A chain of a unimodal posterior in `size` dimensions lies within a few nats of the others; one that
-    is 15 + 3 size nats below the best, and `slack` for the noise of the estimates, has not found the
-    mass. At least one chain must have a finite log-density.
-    """
-    values = np.asarray(chains.log_density)
-    stuck = ~(values > values.max() - 15.0 - 3.0 * chains.z.shape[1] - slack)
-    if not stuck.any():
-        return chains, 0
-    good = jnp.asarray(np.flatnonzero(~stuck))
-    donors = good[jax.random.randint(key, stuck.shape, 0, len(good))]
-    index = jnp.where(jnp.asarray(stuck), donors, jnp.arange(len(stuck)))
-    return jax.tree.map(lambda x: x[index], chains), int(stuck.sum())

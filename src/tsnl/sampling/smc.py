@@ -9,15 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from tsnl.sampling.resampling import systematic
+from tsnl.sampling import resampling
+from tsnl.sampling.metropolis import accept
 
 BATCH = 64  # particles evaluated at once
 MOVES = 4  # Metropolis steps between two looks at how many particles moved
 MOVED = 2.0  # accepted steps for each particle, on average, that make a cloud fresh
 MAX_LOOKS = 10
-
-
-_systematic = jax.jit(systematic)
 
 
 class Cloud(NamedTuple):
@@ -37,9 +35,9 @@ class Cloud(NamedTuple):
         return np.exp(self.log_weights)
 
     @property
-    def effective(self) -> float:
-        r"""The effective sample size \(1 / \sum w^2\)."""
-        return float(1 / np.sum(self.weights**2))
+    def ess(self) -> float:
+        """The effective sample size."""
+        return float(resampling.ess(self.weights))
 
     def reweigh(self, log_factor: Float[np.ndarray, " particle"]) -> tuple["Cloud", float]:
         r"""Weights times a factor, and \(\log \sum_i w_i f_i\)."""
@@ -54,8 +52,8 @@ class Cloud(NamedTuple):
 
     def resample(self, key: Key[Array, ""]) -> "Cloud":
         """Equal weights, particles in proportion to theirs."""
-        ancestors = np.asarray(_systematic(key, self.weights.astype(jnp.result_type(float))))
-        return Cloud.even(self.z[ancestors])
+        offset = float(jax.random.uniform(key))
+        return Cloud.even(self.z[resampling.resample(self.weights, len(self.z), offset)])
 
     def covariance(self) -> Float[np.ndarray, "size size"]:
         """Of the weighted particles."""
@@ -99,9 +97,8 @@ def _move(
         key_move, key_accept = jax.random.split(jax.random.fold_in(key, t))
         proposed = z + jax.random.normal(key_move, z.shape) @ factor.T
         new = _values(log_density, proposed)
-        accept = jnp.log(jax.random.uniform(key_accept, new.shape)) < new - values
-        z = jnp.where(accept[:, None], proposed, z)
-        return (z, jnp.where(accept, new, values)), jnp.mean(accept)
+        carry, moved, _ = accept(key_accept, new - values, (proposed, new), carry)
+        return carry, jnp.mean(moved)
 
     start = jnp.asarray(z), jnp.asarray(values)
     (z, values), rates = jax.lax.scan(step, start, jnp.arange(MOVES))

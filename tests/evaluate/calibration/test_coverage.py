@@ -22,7 +22,7 @@ def gaussian(num_trials, *, size=3, num_draws=99, width=1.0, shift=0.0, seed=0):
         references=rng.normal(size=truth.shape),
         scale=np.ones(size),
         density_ranks=np.sum(depth[0] > depth[1][:, None], axis=1),
-        effective=np.full(num_trials, float(num_draws)),
+        ess=np.full(num_trials, float(num_draws)),
         dropped=(),
     )
 

@@ -127,7 +127,7 @@ def test_the_hook_and_a_method_meet_the_same_truths(right):
 def test_trials_mind_neither_order_nor_count(right):
     some = run_trials(SETTING, Conjugate(), [11, 4], 0, num_draws=19, progress=False)
     np.testing.assert_array_equal(some.numbers, [11, 4])
-    for name in ("truth", "draws", "references", "density_ranks", "effective"):
+    for name in ("truth", "draws", "references", "density_ranks", "ess"):
         np.testing.assert_array_equal(getattr(some, name), getattr(right, name)[[11, 4]])
     other = run([11, 4], seed=2)
     assert not np.isclose(other.truth, some.truth).any()
@@ -203,7 +203,7 @@ def test_too_few_effective_draws_are_told(kind):
 
     with pytest.warns(UserWarning, match="3 of 3 trials had fewer than 19 effective draws"):
         found = run(3, posterior_draws=draws)
-    assert (found.effective < 19).all()
+    assert (found.ess < 19).all()
 
 
 def test_one_of_method_and_hook():

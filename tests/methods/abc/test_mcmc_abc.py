@@ -8,11 +8,12 @@ import numpyro.distributions as dist
 import pytest
 
 import tsnl
-from tsnl import MCMCABC, codec
+from tsnl import MCMCABC
 from tsnl.methods.abc.trials import Trials
 from tsnl.methods.abc.walk import Walk
 from tsnl.problem import Problem
-from tsnl.sampling.diagnostics import effective_sizes
+from tsnl.sampling.diagnostics import ess
+from tsnl.store import codec
 
 
 class Level(tsnl.StateSpaceModel):
@@ -45,18 +46,18 @@ def run(seed=0, **options):
 
 
 @pytest.mark.parametrize(
-    ("kernel", "tolerance", "added"), [("uniform", 0.1, 0.01 / 3), ("gaussian", 0.06, 0.0036)]
+    ("distance_weight", "tolerance", "added"), [("uniform", 0.1, 0.01 / 3), ("gaussian", 0.06, 0.0036)]
 )
-def test_the_known_posterior_of_the_tolerance(kernel, tolerance, added):
-    """A kernel of variance v makes the mean of y one of variance 1/10 + v: again a known posterior."""
-    found = run(kernel=kernel, tolerance=tolerance, num_draws=150)
+def test_the_known_posterior_of_the_tolerance(distance_weight, tolerance, added):
+    """A weight of variance v makes the mean of y one of variance 1/10 + v: again a known posterior."""
+    found = run(distance_weight=distance_weight, tolerance=tolerance, num_draws=150)
     precision = 1 + 1 / (1 / LENGTH + added)
     mean, sd = SERIES.mean() * (precision - 1) / precision, precision**-0.5
     draws = found.draws["mu"]
-    effective = effective_sizes(draws[..., None])[0]
-    assert effective > 100
-    assert abs(draws.mean() - mean) < 4 * sd / np.sqrt(effective)
-    assert abs(draws.std() / sd - 1) < 4 / np.sqrt(2 * effective) + 0.01
+    size = ess(draws[..., None])[0]
+    assert size > 100
+    assert abs(draws.mean() - mean) < 4 * sd / np.sqrt(size)
+    assert abs(draws.std() / sd - 1) < 4 / np.sqrt(2 * size) + 0.01
 
 
 def test_what_it_returns():
@@ -152,11 +153,11 @@ def test_too_few_finite_pilot_simulations():
 
 
 def test_the_status_tells_of_unhealthy_chains():
-    assert "the chains need a look: R-hat" in run(tolerance=0.02, num_draws=10).status
+    assert "the chains mix poorly: R-hat" in run(tolerance=0.02, num_draws=10).status
 
 
 def test_options_round_trip():
-    for value in (MCMCABC(), MCMCABC(tolerance=1, kernel="gaussian", distance="standardised")):
+    for value in (MCMCABC(), MCMCABC(tolerance=1, distance_weight="gaussian", distance="standardised")):
         assert codec.decode(codec.encode(value)) == value
 
 
@@ -169,7 +170,7 @@ def test_options_round_trip():
         ({"tolerance": 0.0}, "tolerance is 0.0, expected None or above 0"),
         ({"pilot": 10}, "pilot is 10, expected a whole number from num_chains on"),
         ({"pilot_share": 0.0}, "pilot_share is 0.0, expected above 0 and at most 1"),
-        ({"kernel": "box"}, "kernel is 'box', expected one of"),
+        ({"distance_weight": "box"}, "distance_weight is 'box', expected one of"),
         ({"max_cost": -5}, "max_cost is -5, expected None or a whole number"),
         ({"min_acceptance": 1.0}, "min_acceptance is 1.0"),
         ({"distance": "l1"}, "distance is 'l1'"),

@@ -9,7 +9,8 @@ import pytest
 from scipy import stats
 
 import tsnl
-from tsnl import RejectionABC, codec
+from tsnl import RejectionABC
+from tsnl.store import codec
 
 
 class Level(tsnl.StateSpaceModel):

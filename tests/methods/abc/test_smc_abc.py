@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tsnl
-from tsnl import SMCABC, codec
+from tsnl import SMCABC
 from tsnl.methods.abc.smc_abc import RESAMPLE, STRIDE
 from tsnl.methods.abc.trials import Trials
+from tsnl.store import codec
 
 
 class Level(tsnl.StateSpaceModel):
@@ -59,23 +60,29 @@ def cloud(result, i):
     return [result.arrays[f"generation{i}.{name}"] for name in ("z", "weights", "distances")]
 
 
-@pytest.mark.parametrize("kernel", ["uniform", "gaussian"])
-def test_it_converges_to_the_known_posterior(kernel):
+@pytest.mark.parametrize("distance_weight", ["uniform", "gaussian"])
+def test_it_converges_to_the_known_posterior(distance_weight):
     r"""Sufficient summary, small tolerance: the posterior, up to Monte Carlo error.
 
     The tolerance adds a variance of at most \(\epsilon^2 = 1/900\) to that of the mean of y, 1/10,
     which moves the sd of the posterior by less than 0.5 %. The rest is Monte Carlo: four standard
-    errors at the effective size.
+    errors at the effective sample size.
     """
-    found = run(particles=400, min_tolerance=1 / 30, max_generations=30, stop="never", kernel=kernel)
+    found = run(
+        particles=400,
+        min_tolerance=1 / 30,
+        max_generations=30,
+        stop="never",
+        distance_weight=distance_weight,
+    )
     assert "its tolerance reached min_tolerance" in found.status
     z, weights, _ = cloud(found, len(found.history) - 1)
-    effective = found.history[-1]["ess"]
-    assert effective > 130
+    size = found.history[-1]["ess"]
+    assert size > 130
     mean = weights @ z[:, 0]
     sd = np.sqrt(weights @ (z[:, 0] - mean) ** 2)
-    assert abs(mean - POSTERIOR_MEAN) < 4 * POSTERIOR_SD / np.sqrt(effective)
-    assert abs(sd / POSTERIOR_SD - 1) < 4 / np.sqrt(2 * effective) + 0.005
+    assert abs(mean - POSTERIOR_MEAN) < 4 * POSTERIOR_SD / np.sqrt(size)
+    assert abs(sd / POSTERIOR_SD - 1) < 4 / np.sqrt(2 * size) + 0.005
     draws = found.draws["mu"]
     assert draws.shape == (1, 400)
     assert abs(draws.mean() - mean) < 0.1 * sd
@@ -87,7 +94,7 @@ def test_the_rule_stops_by_itself():
     assert len(found.history) >= 3
     assert found.history[-1]["quantile"] > 0.99
     assert all(r["quantile"] <= 0.99 for r in found.history[2:-1])
-    # what a uniform kernel of that tolerance makes of the posterior: wider by at most its variance
+    # what a uniform weight of that tolerance makes of the posterior: wider by at most its variance
     tolerance = found.history[-1]["tolerance"]
     widened = np.sqrt(POSTERIOR_SD**2 + tolerance**2 / 3)
     assert POSTERIOR_SD * 0.8 < found.draws["mu"].std() < widened * 1.2
@@ -264,7 +271,7 @@ def test_save_and_load(tmp_path):
     ("options", "message"),
     [
         ({"particles": 5}, "particles is 5, expected None or a whole number from 10 on"),
-        ({"kernel": "box"}, "kernel is 'box', expected one of"),
+        ({"distance_weight": "box"}, "distance_weight is 'box', expected one of"),
         ({"distance": "l1"}, "distance is 'l1', expected one of"),
         ({"summary_fn": 3}, "summary_fn is 3, expected a function"),
         ({"first_share": 0.0}, "first_share is 0.0, expected above 0 and at most 1"),

@@ -5,16 +5,7 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from tsnl.methods.abc import tolerance
-from tsnl.methods.abc.tolerance import (
-    Ratio,
-    accept,
-    evenly,
-    fit_alpha,
-    fit_ratio,
-    log_kernel,
-    squares,
-    tighten,
-)
+from tsnl.methods.abc.tolerance import Ratio, accept, fit_alpha, fit_ratio, log_weight, squares, tighten
 
 
 def equal(n):
@@ -142,27 +133,19 @@ def test_of_equal_weights_it_is_the_quantile():
 
 
 @given(distances_, st.floats(0.05, 0.95), st.floats(0.5, 50))
-def test_a_gaussian_kernel_keeps_the_share_too(distances, share, before):
+def test_a_gaussian_weight_keeps_the_share_too(distances, share, before):
     after = tighten(distances, np.ones(len(distances)), before, share, "gaussian")
     assert after <= before * (1 + 1e-9)
-    change = log_kernel(distances, after, "gaussian") - log_kernel(distances, before, "gaussian")
+    change = log_weight(distances, after, "gaussian") - log_weight(distances, before, "gaussian")
     np.testing.assert_allclose(np.exp(change).mean(), share, rtol=1e-3)
 
 
-def test_kernels():
+def test_distance_weights():
     d = np.array([0.0, 1.0, 2.0, np.inf])
-    assert np.exp(log_kernel(d, 1.0, "uniform")).tolist() == [1, 1, 0, 0]
-    np.testing.assert_allclose(np.exp(log_kernel(d, 1.0, "gaussian")), np.exp([0, -0.5, -2, -np.inf]))
-    np.testing.assert_allclose(np.exp(log_kernel(d, 0.0, "gaussian")), [1, 0, 0, 0])
+    assert np.exp(log_weight(d, 1.0, "uniform")).tolist() == [1, 1, 0, 0]
+    np.testing.assert_allclose(np.exp(log_weight(d, 1.0, "gaussian")), np.exp([0, -0.5, -2, -np.inf]))
+    np.testing.assert_allclose(np.exp(log_weight(d, 0.0, "gaussian")), [1, 0, 0, 0])
     rng = np.random.default_rng(0)
     assert accept(rng, d, 1.0, "uniform").tolist() == [True, True, False, False]
     rate = accept(rng, np.full(10_000, 1.0), 1.0, "gaussian").mean()
     assert abs(rate - np.exp(-0.5)) < 4 * 0.5 / 100
-
-
-@given(st.integers(1, 30), st.integers(1, 60), st.floats(0, 0.999), st.integers(0, 99))
-def test_even_resampling(n, count, offset, seed):
-    weights = np.random.default_rng(seed).dirichlet(np.ones(n))
-    copies = np.bincount(evenly(weights, count, offset), minlength=n)
-    assert copies.sum() == count
-    assert (np.abs(copies - count * weights) < 1 + 1e-6).all()

@@ -57,7 +57,7 @@ def test_what_it_returns():
     assert len(last["acceptances"]) == 2
     assert found.status.startswith("finished: 2 chains of 60 steps with 20 particles, variance of the")
     assert f"used {found.cost:,} calls of the dynamics" in found.status
-    assert "the chains need a look" in found.status
+    assert "the chains mix poorly" in found.status
     assert found.posterior is None
 
 

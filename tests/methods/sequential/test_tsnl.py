@@ -94,7 +94,7 @@ def test_does_not_stop_while_it_moves(monkeypatch):
 
 def test_the_status_tells_of_unhealthy_chains():
     sampler = replace(QUICK.sampler, max_r_hat=0.5)
-    assert "the chains need a look: R-hat" in run(**ONE_ROUND, sampler=sampler).status
+    assert "the chains mix poorly: R-hat" in run(**ONE_ROUND, sampler=sampler).status
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ from tsnl.problem.draws import evenly
 from tsnl.problem.prior import Prior
 from tsnl.result import Result
 from tsnl.runtime.progress import progress_for
-from tsnl.sampling.diagnostics import effective_sizes
+from tsnl.sampling.diagnostics import ess
 from tsnl.simulation import as_simulator, simulate
 
 PosteriorDraws = Callable[[Key[Array, ""], Float[np.ndarray, "T d_y"]], Mapping[str, Any] | Result]
@@ -66,7 +66,7 @@ class Trials:
         scale: half of the prior's central 68 % in each coordinate.
         density_ranks: rank of the truth's posterior density among the draws'; None where the method
             has no density.
-        effective: smallest effective size of the draws before thinning.
+        ess: smallest effective sample size of the draws before thinning.
         dropped: trials whose series failed or is constant.
     """
 
@@ -77,7 +77,7 @@ class Trials:
     references: Float[np.ndarray, "trial size"]
     scale: Float[np.ndarray, " size"]
     density_ranks: Int[np.ndarray, " trial"] | None
-    effective: Float[np.ndarray, " trial"]
+    ess: Float[np.ndarray, " trial"]
     dropped: tuple[int, ...]
 
     @property
@@ -98,7 +98,7 @@ class Trials:
         if len(np.unique(numbers)) < len(numbers):
             raise ValueError("A trial is in two parts: its ranks would count twice.")
         order = np.argsort(numbers)
-        names = ["numbers", "truth", "draws", "references", "effective"]
+        names = ["numbers", "truth", "draws", "references", "ess"]
         if all(part.density_ranks is not None for part in parts):
             names.append("density_ranks")
         joined: dict[str, Any] = {
@@ -205,7 +205,7 @@ def _trial(
         "draws": thin(values, num_draws),
         "references": np.asarray(prior.coordinates(prior.sample(keys[3])), dtype=np.float64),
         # repeated draws, as of resampled particles, do not show in an autocorrelation
-        "effective": min(float(effective_sizes(values).min()), float(len(np.unique(flat, axis=0)))),
+        "ess": float(np.fmin(ess(values).min(), len(np.unique(flat, axis=0)))),
     }
     if (
         isinstance(found, Result)
@@ -225,10 +225,10 @@ def _density(posterior: Posterior, theta: dict[str, Array]) -> Float[Array, ""]:
 def _gather(prior: Prior, rows: list[dict[str, Any]], wanted: list[int], num_draws: int) -> Trials:
     if not rows:
         raise ValueError(f"None of the {len(wanted)} simulated series can be used: check the prior.")
-    names = ["numbers", "truth", "draws", "references", "effective"]
+    names = ["numbers", "truth", "draws", "references", "ess"]
     arrays = {name: np.stack([row[name] for row in rows]) for name in names}
     has_density = all("density_ranks" in row for row in rows)
-    few = int(np.sum(arrays["effective"] < num_draws))
+    few = int(np.sum(arrays["ess"] < num_draws))
     if few:
         warnings.warn(
             f"{few} of {len(rows)} trials had fewer than {num_draws} effective draws: their ranks are "

@@ -7,8 +7,9 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
-from tsnl.methods.abc.tolerance import Kernel, accept, evenly, squares, tighten
+from tsnl.methods.abc.tolerance import DistanceWeight, accept, squares, tighten
 from tsnl.methods.abc.trials import BLOCK, MAX_BATCH, Trials, collapsed, round_up
+from tsnl.sampling.resampling import ess, resample
 
 End = Literal["", "budget", "acceptance"]
 
@@ -21,7 +22,7 @@ class Generation:
         z: where they are.
         weights: they add up to one.
         distances: of the series that got each accepted.
-        tolerance: the largest one that is accepted, or the width of the kernel.
+        tolerance: the largest one that is accepted, or the width of the Gaussian weight.
         accepted: accepted candidates, those beyond the last particle too.
         tried: candidates simulated.
         end: why it was left before it was full; "" where it is full.
@@ -36,9 +37,9 @@ class Generation:
     end: End = ""
 
     @property
-    def effective(self) -> float:
-        r"""The effective sample size \(1 / \sum w^2\)."""
-        return float(1 / (self.weights**2).sum()) if len(self.weights) else 0.0
+    def ess(self) -> float:
+        """The effective sample size."""
+        return float(ess(self.weights)) if len(self.weights) else 0.0
 
     @property
     def rate(self) -> float:
@@ -47,12 +48,16 @@ class Generation:
 
     def resampled(self, rng: np.random.Generator, n: int) -> "Generation":
         """Particles of equal weight, n of them, each in proportion to what its weight was."""
-        index = evenly(self.weights, n, rng.uniform())
+        index = resample(self.weights, n, rng.uniform())
         return replace(self, z=self.z[index], distances=self.distances[index], weights=np.full(n, 1 / n))
 
 
 def first_generation(
-    rng: np.random.Generator, trials: Trials, num_particles: int, share: float, kernel: Kernel
+    rng: np.random.Generator,
+    trials: Trials,
+    num_particles: int,
+    share: float,
+    distance_weight: DistanceWeight,
 ) -> tuple[Generation, Float[np.ndarray, "k size"]]:
     """The share of prior draws whose series are closest, and all the prior draws.
 
@@ -70,8 +75,8 @@ def first_generation(
         )
     weights = np.ones(int(there.sum()))
     keep = min(share * n / len(weights), 1.0)
-    tolerance = tighten(distances[there], weights, np.inf, keep, kernel)
-    chosen = np.flatnonzero(accept(rng, distances, tolerance, kernel))
+    tolerance = tighten(distances[there], weights, np.inf, keep, distance_weight)
+    chosen = np.flatnonzero(accept(rng, distances, tolerance, distance_weight))
     if len(chosen) < 2:  # a very small budget: the two closest are all there is to go on with
         chosen = np.sort(np.argsort(distances, kind="stable")[:2])
     count, chosen = len(chosen), chosen[:num_particles]
@@ -86,12 +91,12 @@ class Filling:
 
     Attributes:
         num_particles: how many to accept.
-        kernel: how to accept.
+        distance_weight: how to accept.
         min_acceptance: the acceptance rate below which it is given up.
     """
 
     num_particles: int
-    kernel: Kernel
+    distance_weight: DistanceWeight
     min_acceptance: int | float
 
 
@@ -101,19 +106,19 @@ def next_generation(
     last: Generation,
     tolerance: float,
     filling: Filling,
-    tell: Callable[[int], None],
+    report_progress: Callable[[int], None],
 ) -> Generation:
     """Perturb particles of the last generation until enough come within the new tolerance.
 
-    Candidates come in batches of about as many as the acceptance rate so far asks for; `tell` is told
-    how many are accepted.
+    Candidates come in batches of about as many as the acceptance rate so far asks for; `report_progress`
+    gets how many are accepted.
     """
     factor = perturbation(last)
     z, distances, log_prior = last.z[:0], last.distances[:0], last.distances[:0]
     tried = 0
     end: End = ""
     while len(z) < filling.num_particles:
-        tell(len(z))
+        report_progress(len(z))
         rate = max(len(z), 1) / tried if tried else 1.0
         n = round_up(int(np.ceil((filling.num_particles - len(z)) / rate)))
         n = trials.affordable(min(n, MAX_BATCH))
@@ -123,7 +128,7 @@ def next_generation(
         ancestors = last.z[rng.choice(len(last.z), size=n, p=last.weights)]
         candidates = ancestors + rng.normal(size=ancestors.shape) @ factor.T
         found, log_p = trials.run(candidates), trials.log_prior(candidates)
-        yes = accept(rng, found, tolerance, filling.kernel) & np.isfinite(log_p)
+        yes = accept(rng, found, tolerance, filling.distance_weight) & np.isfinite(log_p)
         z = np.concatenate([z, candidates[yes]])
         distances, log_prior = np.append(distances, found[yes]), np.append(log_prior, log_p[yes])
         tried += n

@@ -10,13 +10,13 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from tsnl.methods.abc.distance import Distance, check_distance
-from tsnl.methods.abc.tolerance import KERNELS, Kernel, tighten
+from tsnl.methods.abc.tolerance import DISTANCE_WEIGHTS, DistanceWeight, tighten
 from tsnl.methods.abc.trials import Trials, collapsed, expect, whole
 from tsnl.methods.abc.walk import Walk
 from tsnl.methods.api import Method, Outcome
 from tsnl.problem import Problem
 from tsnl.runtime.progress import Progress
-from tsnl.sampling.diagnostics import effective_sizes, split_r_hat
+from tsnl.sampling import diagnostics
 from tsnl.store.registry import register
 
 NUM_BLOCKS = 8  # of the warm-up: the proposal is learned anew after each
@@ -39,12 +39,12 @@ class MCMCABC(Method):
         num_chains: chains side by side; multiples of 64 make full use of a batch.
         num_warmup: steps of warm-up for each chain.
         num_draws: kept draws of each chain.
-        tolerance: the largest distance that is accepted, or the width of a Gaussian kernel; None for
+        tolerance: the largest distance that is accepted, or the width of a Gaussian weight; None for
             the one that accepts `pilot_share` of the pilot.
         pilot: prior simulations before the first step.
         pilot_share: share of them within the tolerance, where none is given.
-        kernel: "uniform", K(d) = 1 where d is within the tolerance and 0 elsewhere; or "gaussian",
-            K(d) = exp(-d^2 / 2 tolerance^2).
+        distance_weight: "uniform", K(d) = 1 where d is within the tolerance and 0 elsewhere; or
+            "gaussian", K(d) = exp(-d^2 / 2 tolerance^2).
         distance: "euclidean", "standardised", or a function (simulated, observed) -> float.
         summary_fn: from a series (T, d_y) to the array that is compared; the series itself where None.
         max_cost: calls of the dynamics that it may use in all; at most a quarter goes to the pilot and
@@ -58,7 +58,7 @@ class MCMCABC(Method):
     tolerance: int | float | None = None
     pilot: int = 6400
     pilot_share: int | float = 0.02
-    kernel: Kernel = "uniform"
+    distance_weight: DistanceWeight = "uniform"
     distance: Distance = "euclidean"
     summary_fn: Callable[..., Any] | None = None
     max_cost: int | None = None
@@ -72,7 +72,8 @@ class MCMCABC(Method):
         expect(self, "tolerance", "None or above 0", lambda x: x is None or x > 0)
         expect(self, "pilot", "a whole number from num_chains on", lambda n: whole(n, self.num_chains))
         expect(self, "pilot_share", "above 0 and at most 1", lambda x: 0 < x <= 1)
-        expect(self, "kernel", f"one of {KERNELS}", lambda name: name in KERNELS)
+        names = DISTANCE_WEIGHTS
+        expect(self, "distance_weight", f"one of {names}", lambda name: name in names)
         expect(self, "max_cost", "None or a whole number from 1 on", lambda n: n is None or whole(n, 1))
         expect(self, "min_acceptance", "at least 0 and below 1", lambda x: 0 <= x < 1)
 
@@ -89,18 +90,18 @@ class MCMCABC(Method):
         notes.record("pilot", walk.tolerance, within)
         for step in range(num_warmup):
             if step % 10 == 0:
-                notes.tell(step, "warm-up")
+                notes.report_progress(step, "warm-up")
             walk.step(settled=False)
             if (step + 1) % max(num_warmup // NUM_BLOCKS, 1) == 0:
                 walk.learn()
         rate, moved = walk.rate, walk.settle()
         notes.record("warm-up", walk.tolerance, rate, moved=moved)
         z, distances, why = self._draw(walk, notes, num_warmup)
-        r_hat, effective = _health(z)
-        notes.record("draws", walk.tolerance, walk.rate, r_hat=r_hat, effective=effective)
+        r_hat, ess = float(diagnostics.r_hat(z).max()), float(diagnostics.ess(z).min())
+        notes.record("draws", walk.tolerance, walk.rate, r_hat=r_hat, ess=ess)
         status = f"{why}; tolerance {walk.tolerance:.4g}; cost {trials.cost:,}"
         if not r_hat <= MAX_R_HAT:
-            status += f"; the chains need a look: R-hat {r_hat:.3f}, effective size {effective:.0f}"
+            status += diagnostics.health_note(r_hat, ess)
         progress.now(num_warmup + self.num_draws, status)
         nothing = np.full(distances.shape, np.nan)
         arrays = {"distances": distances, **trials.log.arrays()}
@@ -131,10 +132,11 @@ class MCMCABC(Method):
         tolerance = self.tolerance
         if tolerance is None:
             share = min(self.pilot_share * num_pilot / finite.sum(), 1.0)
-            tolerance = tighten(distances[finite], np.ones(finite.sum()), np.inf, share, self.kernel)
+            near = distances[finite]
+            tolerance = tighten(near, np.ones(len(near)), np.inf, share, self.distance_weight)
         best = np.argsort(distances, kind="stable")[: self.num_chains]
         start = z[best]
-        return Walk(rng, trials, self.kernel, float(tolerance), start, distances[best])
+        return Walk(rng, trials, self.distance_weight, float(tolerance), start, distances[best])
 
     def _draw(
         self, walk: Walk, notes: "_Notes", num_warmup: int
@@ -151,7 +153,7 @@ class MCMCABC(Method):
                 why += f"is below min_acceptance {self.min_acceptance:.2g}"
                 break
             if step % 10 == 0:
-                notes.tell(num_warmup + step, f"draws, acceptance {walk.rate:.3f}")
+                notes.report_progress(num_warmup + step, f"draws, acceptance {walk.rate:.3f}")
             walk.step(settled=True)
             z.append(walk.z)
             distances.append(walk.distances)
@@ -160,7 +162,7 @@ class MCMCABC(Method):
 
 @dataclass
 class _Notes:
-    """Keeps a record of each phase, and tells how far the run is."""
+    """Keeps a record of each phase, and reports how far the run is."""
 
     trials: Trials
     progress: Progress
@@ -169,7 +171,7 @@ class _Notes:
     count: int = 0
     failed: int = 0
 
-    def tell(self, done: int, text: str) -> None:
+    def report_progress(self, done: int, text: str) -> None:
         """So many steps are done."""
         self.progress.now(done, f"{text}, cost {self.trials.cost:,}")
 
@@ -189,10 +191,3 @@ class _Notes:
             }
         )
         self.clock, self.count, self.failed = now, self.trials.count, self.trials.failed
-
-
-def _health(z: Float[np.ndarray, "chain draw size"]) -> tuple[float, float]:
-    """Largest split R-hat and smallest effective size of all coordinates; NaN of too few draws."""
-    if z.shape[1] < 4:
-        return float("nan"), float("nan")
-    return float(split_r_hat(z).max()), float(effective_sizes(z).min())

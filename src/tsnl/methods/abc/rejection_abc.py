@@ -133,13 +133,13 @@ class RejectionABC(Method):
 
 
 def _try_prior(
-    trials: Trials, n: int, tell: Callable[[int], None]
+    trials: Trials, n: int, report_progress: Callable[[int], None]
 ) -> tuple[Float[np.ndarray, "n size"], Float[np.ndarray, " n"]]:
     """Prior draws, n of them, and the distances of their series."""
     z = trials.draw_prior(n)
     parts = []
     for start in range(0, n, MAX_BATCH):
-        tell(start)
+        report_progress(start)
         part = z[start : start + MAX_BATCH]
         parts.append(trials.run(part) if trials.count else trials.fit(part))
     return z, np.concatenate(parts)

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Key
 
 from tsnl.methods.abc.distance import Distance, check_distance
 from tsnl.methods.abc.generation import Filling, Generation, first_generation, next_generation
-from tsnl.methods.abc.tolerance import KERNELS, Kernel, fit_ratio, tighten
+from tsnl.methods.abc.tolerance import DISTANCE_WEIGHTS, DistanceWeight, fit_ratio, tighten
 from tsnl.methods.abc.trials import Trials, expect, whole
 from tsnl.methods.api import Method, Outcome
 from tsnl.problem import Problem
@@ -41,7 +41,7 @@ class SMCABC(Method):
             it allows, between 100 and 1000.
         distance: "euclidean", "standardised", or a function (simulated, observed) -> float.
         summary_fn: from a series (T, d_y) to the array that is compared; the series itself where None.
-        kernel: "uniform" accepts every series within the tolerance; "gaussian" accepts with the
+        distance_weight: "uniform" accepts every series within the tolerance; "gaussian" accepts with the
             probability exp(-d^2 / 2 tolerance^2).
         first_share: share of the prior simulations that makes the first generation.
         max_generations: where to stop at the latest.
@@ -55,7 +55,7 @@ class SMCABC(Method):
     particles: int | None = None
     distance: Distance = "euclidean"
     summary_fn: Callable[..., Any] | None = None
-    kernel: Kernel = "uniform"
+    distance_weight: DistanceWeight = "uniform"
     first_share: int | float = 0.2
     max_generations: int = 30
     max_cost: int | None = None
@@ -68,7 +68,8 @@ class SMCABC(Method):
         expect(
             self, "particles", "None or a whole number from 10 on", lambda n: n is None or whole(n, 10)
         )
-        expect(self, "kernel", f"one of {KERNELS}", lambda name: name in KERNELS)
+        names = DISTANCE_WEIGHTS
+        expect(self, "distance_weight", f"one of {names}", lambda name: name in names)
         expect(self, "first_share", "above 0 and at most 1", lambda x: 0 < x <= 1)
         expect(self, "max_generations", "a whole number from 1 on", lambda n: whole(n, 1))
         expect(self, "max_cost", "None or a whole number from 1 on", lambda n: n is None or whole(n, 1))
@@ -91,7 +92,7 @@ class SMCABC(Method):
         generations, history, why = self._generations(rng, trials, progress)
         wanted = self.num_particles(problem.length)
         used = len(generations) - 1
-        if generations[used].end and generations[used].effective < RESAMPLE * wanted:
+        if generations[used].end and generations[used].ess < RESAMPLE * wanted:
             used -= 1
         status = f"{why}; the draws are of generation {used}, tolerance "
         status += f"{generations[used].tolerance:.4g}; cost {trials.cost:,}"
@@ -110,10 +111,10 @@ class SMCABC(Method):
     ) -> tuple[list[Generation], list[dict[str, Any]], str]:
         """All generations, a record of each, and why there is no further one."""
         n = self.num_particles(trials.problem.length)
-        filling = Filling(n, self.kernel, self.min_acceptance)
+        filling = Filling(n, self.distance_weight, self.min_acceptance)
         clock, failed = time.perf_counter(), 0
         progress.now(0, "generation 0: prior simulations")
-        new, prior = first_generation(rng, trials, n, self.first_share, self.kernel)
+        new, prior = first_generation(rng, trials, n, self.first_share, self.distance_weight)
         old_z, old_weights = prior, np.full(len(prior), 1 / len(prior))
         generations: list[Generation] = []
         history: list[dict[str, Any]] = []
@@ -127,8 +128,8 @@ class SMCABC(Method):
             if why:
                 return generations, history, why
             last = new.resampled(rng, len(new.z)) if history[-1]["resampled"] else new
-            tell = _teller(progress, len(generations), n, tolerance, trials)
-            new = next_generation(rng, trials, last, tolerance, filling, tell)
+            report = _reporter(progress, len(generations), n, tolerance, trials)
+            new = next_generation(rng, trials, last, tolerance, filling, report)
             old_z, old_weights = last.z, last.weights
 
     def _decide(
@@ -152,7 +153,7 @@ class SMCABC(Method):
         if count == self.max_generations:
             return f"finished: all {count} generations run", 0.0
         share = quantile if quantile <= CONVERGED else STRIDE
-        tolerance = tighten(new.distances, new.weights, new.tolerance, share, self.kernel)
+        tolerance = tighten(new.distances, new.weights, new.tolerance, share, self.distance_weight)
         tolerance = max(tolerance, float(self.min_tolerance))
         if tolerance >= new.tolerance:
             return f"stopped in {name}: no smaller tolerance among its distances", 0.0
@@ -176,8 +177,8 @@ def record(new: Generation, c: float, trials: Trials, failed: int, seconds: floa
         "particles": len(new.z),
         "complete": not new.end,
         "acceptance": new.rate,
-        "ess": new.effective,
-        "resampled": bool(new.effective < RESAMPLE * len(new.z)),
+        "ess": new.ess,
+        "resampled": bool(new.ess < RESAMPLE * len(new.z)),
         "c": c,
         "quantile": 1 / c,
         "simulations": new.tried,
@@ -187,11 +188,11 @@ def record(new: Generation, c: float, trials: Trials, failed: int, seconds: floa
     }
 
 
-def _teller(
+def _reporter(
     progress: Progress, index: int, wanted: int, tolerance: float, trials: Trials
 ) -> Callable[[int], None]:
-    def tell(accepted: int) -> None:
+    def report_progress(accepted: int) -> None:
         text = f"generation {index} tolerance {tolerance:.4g} cost {trials.cost:,}"
         progress.now(index + accepted / wanted, text)
 
-    return tell
+    return report_progress

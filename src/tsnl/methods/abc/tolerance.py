@@ -12,8 +12,10 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Bool, Float
 
-Kernel = Literal["uniform", "gaussian"]
-KERNELS = ("uniform", "gaussian")
+from tsnl.sampling.resampling import resample
+
+DistanceWeight = Literal["uniform", "gaussian"]
+DISTANCE_WEIGHTS = ("uniform", "gaussian")
 
 MAX_CENTRES = 100  # of the mixture: more cost time and change little
 WIDTHS = (32.0, 16.0, 8.0, 4.0, 2.0, 1.0, 0.5)  # in standard deviations of the new generation
@@ -79,8 +81,9 @@ def bumps(
 
 def squares(a: Float[np.ndarray, "n size"], b: Float[np.ndarray, "m size"]) -> Float[np.ndarray, "n m"]:
     """Squared Euclidean distances of all pairs."""
-    found = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) - 2 * a @ b.T
-    return np.maximum(found, 0.0)
+    from scipy.spatial.distance import cdist  # here: slow to import
+
+    return cdist(a, b, "sqeuclidean")
 
 
 def fit_ratio(
@@ -101,7 +104,7 @@ def fit_ratio(
     covariance += 1e-12 * (np.trace(covariance) + 1e-300) * np.eye(len(mean))
     whiten = np.linalg.inv(np.linalg.cholesky(covariance)).T
     a, b = new @ whiten, old @ whiten
-    centres = b[evenly(old_weights, min(len(old), MAX_CENTRES))]
+    centres = b[resample(old_weights, min(len(old), MAX_CENTRES))]
     to_new, to_old = squares(a, centres), squares(b, centres)
     matrices = [np.exp(to_new / (-2 * width**2)) for width in WIDTHS]
     means = [old_weights @ np.exp(to_old / (-2 * width**2)) for width in WIDTHS]
@@ -161,25 +164,23 @@ def held_out(
     return found
 
 
-def evenly(weights: Float[np.ndarray, " n"], count: int, offset: float = 0.5) -> np.ndarray:
-    """Indices in proportion to the weights: `count` equally spaced places, the first at `offset`."""
-    cumulative = np.cumsum(weights)
-    places = (np.arange(count) + offset) / count * cumulative[-1]
-    return np.minimum(np.searchsorted(cumulative, places), len(weights) - 1)
-
-
 def accept(
-    rng: np.random.Generator, distances: Float[np.ndarray, " n"], tolerance: float, kernel: Kernel
+    rng: np.random.Generator,
+    distances: Float[np.ndarray, " n"],
+    tolerance: float,
+    distance_weight: DistanceWeight,
 ) -> Bool[np.ndarray, " n"]:
-    """Which candidates to accept: those within the tolerance, or with the probability of a kernel."""
-    return np.log(rng.uniform(size=len(distances))) <= log_kernel(distances, tolerance, kernel)
+    """Which candidates to accept: each with the probability that is the weight of its distance."""
+    return np.log(rng.uniform(size=len(distances))) <= log_weight(distances, tolerance, distance_weight)
 
 
-def log_kernel(
-    distances: Float[np.ndarray, " n"], tolerance: float | Float[np.ndarray, " n"], kernel: Kernel
+def log_weight(
+    distances: Float[np.ndarray, " n"],
+    tolerance: float | Float[np.ndarray, " n"],
+    distance_weight: DistanceWeight,
 ) -> Float[np.ndarray, " n"]:
     r"""\(\log 1[d \le \epsilon]\) where uniform, \(-d^2 / 2\epsilon^2\) where Gaussian."""
-    if kernel == "uniform":
+    if distance_weight == "uniform":
         return np.where(distances <= tolerance, 0.0, -np.inf)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         found = -((distances / tolerance) ** 2) / 2
@@ -191,22 +192,25 @@ def tighten(
     weights: Float[np.ndarray, " n"],
     tolerance: float,
     share: float,
-    kernel: Kernel,
+    distance_weight: DistanceWeight,
 ) -> float:
     r"""The tolerance at which a share of the accepted would be accepted again.
 
-    With the uniform kernel this is the quantile of the accepted distances. With a Gaussian one it is
+    With the uniform weight this is the quantile of the accepted distances. With a Gaussian one it is
     the \(\epsilon'\) of \(\sum_i w_i \exp(-u d_i^2 / 2) = \text{share}\), where
     \(u = \epsilon'^{-2} - \epsilon^{-2}\).
     """
     weights = weights / weights.sum()
-    if kernel == "uniform":
+    if distance_weight == "uniform":
         order = np.argsort(distances, kind="stable")
         place = int(np.searchsorted(np.cumsum(weights[order]), share - 1e-9))
         return float(distances[order[min(place, len(order) - 1)]])
-    log_low, log_high = -80.0, 80.0
-    for _ in range(100):
-        middle = (log_low + log_high) / 2
-        kept = weights @ np.exp(-np.exp(middle) * distances**2 / 2)
-        log_low, log_high = (middle, log_high) if kept > share else (log_low, middle)
-    return float((np.exp(log_low) + tolerance**-2.0) ** -0.5)
+
+    from scipy.optimize import brentq  # here: slow to import
+
+    def beyond(log_u: float) -> float:
+        return float(weights @ np.exp(-np.exp(log_u) * distances**2 / 2)) - share
+
+    low, high = -80.0, 80.0  # where no u keeps more, or none keeps less, the nearest
+    log_u = low if beyond(low) <= 0 else high if beyond(high) >= 0 else brentq(beyond, low, high)
+    return float((np.exp(log_u) + tolerance**-2.0) ** -0.5)

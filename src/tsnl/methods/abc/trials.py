@@ -6,13 +6,13 @@ from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
 from tsnl.methods.abc.distance import Distance, Measure
 from tsnl.problem import Problem
 from tsnl.problem.prior import Prior
+from tsnl.runtime.blocks import by_block
 from tsnl.simulation.batch import CHUNK
 from tsnl.simulation.failures import FailureLog
 
@@ -91,7 +91,7 @@ class Trials:
 
     def log_prior(self, z: Float[np.ndarray, "n size"]) -> Float[np.ndarray, " n"]:
         """The prior log-density of each z; minus infinity where there is none."""
-        found = _by_block(lambda part: _log_prior(self.problem.prior, part), z)
+        found = by_block(lambda part: _log_prior(self.problem.prior, part), z, BLOCK)
         return np.where(np.isfinite(found), found, -np.inf).astype(np.float64)
 
     def fit(self, z: Float[np.ndarray, "n size"]) -> Float[np.ndarray, " n"]:
@@ -107,7 +107,7 @@ class Trials:
         return np.concatenate([self._judge(part, self._simulate(part)) for part in parts])
 
     def _simulate(self, z: Float[np.ndarray, "n size"]) -> Float[np.ndarray, "n T d_y"]:
-        theta = _by_block(lambda part: _constrain(self.problem.prior, part), z)
+        theta = by_block(lambda part: _constrain(self.problem.prior, part), z, BLOCK)
         batch = self.problem.simulate(self.key_simulate, theta, self.count)
         self.log = self.log.added(batch.failures, z, self.count)
         self.count += len(z)
@@ -143,25 +143,16 @@ def whole(value: Any, least: int) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= least)
 
 
-def _by_block(call: Callable[[Array], Any], z: Float[np.ndarray, "n size"]) -> Any:
-    """A compiled call on all rows, in blocks of one size."""
-    parts = []
-    for start in range(0, len(z), BLOCK):
-        rows = np.minimum(start + np.arange(BLOCK), len(z) - 1)
-        parts.append(jax.tree.map(np.asarray, call(jnp.asarray(z[rows], dtype=float))))
-    return jax.tree.map(lambda *pieces: np.concatenate(pieces)[: len(z)], *parts)
-
-
 @eqx.filter_jit
 def _draw(prior: Prior, key: Key[Array, ""]) -> Float[Array, "n size"]:
     return jax.vmap(prior.unconstrain)(prior.sample(key, BLOCK))
 
 
 @eqx.filter_jit
-def _constrain(prior: Prior, z: Float[Array, "n size"]) -> dict[str, Array]:
+def _constrain(prior: Prior, z: Float[Array | np.ndarray, "n size"]) -> dict[str, Array]:
     return jax.vmap(prior.constrain)(z)
 
 
 @eqx.filter_jit
-def _log_prior(prior: Prior, z: Float[Array, "n size"]) -> Float[Array, " n"]:
+def _log_prior(prior: Prior, z: Float[Array | np.ndarray, "n size"]) -> Float[Array, " n"]:
     return jax.vmap(prior.log_prob_unconstrained)(z)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from jaxtyping import Bool, Float
 
-from tsnl.methods.abc.tolerance import Kernel, log_kernel
+from tsnl.methods.abc.tolerance import DistanceWeight, log_weight
 from tsnl.methods.abc.trials import Trials
 
 JUMP = 2.4  # standard deviations of a step, over the root of the dimension
@@ -18,7 +18,7 @@ class Walk:
     Attributes:
         rng: where proposals come from.
         trials: the simulations of the run.
-        kernel, tolerance: how a distance is judged.
+        distance_weight, tolerance: how a distance is judged.
         z: a row for each chain.
         distances: of the series that got each chain where it is.
         accepted, tried: steps since the last phase began.
@@ -26,7 +26,7 @@ class Walk:
 
     rng: np.random.Generator
     trials: Trials
-    kernel: Kernel
+    distance_weight: DistanceWeight
     tolerance: float
     z: Float[np.ndarray, "chain size"]
     distances: Float[np.ndarray, " chain"]
@@ -50,17 +50,18 @@ class Walk:
         comes no further away.
         """
         limit = np.full(len(self.z), self.tolerance)
-        if not settled and self.kernel == "uniform":
+        if not settled and self.distance_weight == "uniform":
             limit = np.maximum(limit, self.distances)
         z = self.z + self.rng.normal(size=self.z.shape) @ self.factor.T
         log_prior = self.trials.log_prior(z)
+        # not `sampling.metropolis.accept`: the same uniform is used before the simulation and after it
         level = np.log(self.rng.uniform(size=len(z)))
-        gain = log_prior - self.log_prior - log_kernel(self.distances, limit, self.kernel)
-        worth = level <= gain  # the kernel is at most one: the others are rejected whatever it is
+        gain = log_prior - self.log_prior - log_weight(self.distances, limit, self.distance_weight)
+        worth = level <= gain  # a distance weighs at most one: the others are rejected whatever it is
         distances = np.full(len(z), np.inf)
         if worth.any():
             distances[worth] = self.trials.run(z[worth])
-        yes = worth & (level <= gain + log_kernel(distances, limit, self.kernel))
+        yes = worth & (level <= gain + log_weight(distances, limit, self.distance_weight))
         self.z = np.where(yes[:, None], z, self.z)
         self.distances = np.where(yes, distances, self.distances)
         self.log_prior = np.where(yes, log_prior, self.log_prior)
@@ -95,7 +96,7 @@ class Walk:
 
     def outside(self) -> Bool[np.ndarray, " chain"]:
         """Chains that are not within the tolerance."""
-        return np.isneginf(log_kernel(self.distances, self.tolerance, self.kernel))
+        return np.isneginf(log_weight(self.distances, self.tolerance, self.distance_weight))
 
     def _factor(self, cloud: Float[np.ndarray, "n size"]) -> Float[np.ndarray, "size size"]:
         size = cloud.shape[1]

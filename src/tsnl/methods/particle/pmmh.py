@@ -15,11 +15,12 @@ from tsnl.methods.particle.budget import Ledger, allot, divide
 from tsnl.methods.particle.pilot import Particles, choose_particles, start
 from tsnl.problem import Problem
 from tsnl.runtime.progress import Progress
-from tsnl.sampling.diagnostics import effective_sizes, split_r_hat
-from tsnl.sampling.pseudo_marginal import BLOCK, Chains, Path, Proposal, advance, estimates, rescue
+from tsnl.sampling import diagnostics
+from tsnl.sampling.metropolis import rescue
+from tsnl.sampling.pseudo_marginal import BLOCK, Chains, Path, Proposal, advance, estimates
 from tsnl.store.registry import register
 
-R_HAT, EFFECTIVE = 1.05, 100  # what healthy chains stay below and reach
+MAX_R_HAT, MIN_ESS = 1.05, 100  # what healthy chains stay below and reach
 IDLE = 0.01  # acceptance below which a chain hardly moved
 
 
@@ -73,9 +74,8 @@ class PMMH(Method):
         """
         ledger = Ledger(problem.length, self.max_cost)
         allotted = allot(self.num_chains, self.num_warmup, self.num_particles, ledger)
-        first = allotted.num_particles
         known = None if problem.inputs is None else problem.inputs[0]
-        target = Estimate.of(problem.laws, problem.prior, problem.series, first, known)
+        target = Estimate.of(problem.laws, problem.prior, problem.series, allotted.num_particles, known)
         progress.start("PMMH", self.num_warmup + self.num_steps)
         runner = _Runner(progress, ledger, [])
         keys = jax.random.split(key, 7)
@@ -91,8 +91,8 @@ class PMMH(Method):
         noise = 3 * chosen.variance**0.5
         chains, more = rescue(keys[2], anew(keys[4], target, chains, ledger), noise)
         runs = ledger.runs(chosen.num_particles)
-        rest = self.num_warmup - num_search
-        num_warmup, num_steps = divide(rest, self.num_steps, allotted.num_chains, runs)
+        left = self.num_warmup - num_search
+        num_warmup, num_steps = divide(left, self.num_steps, allotted.num_chains, runs)
         goal, end = rate(problem.prior.size, chosen.variance), num_search + num_warmup
         state = chains, proposal
         chains, proposal, _ = runner.steps(keys[5], target, state, "warm-up", num_search, end, goal)
@@ -113,10 +113,7 @@ class PMMH(Method):
             text += f" (the budget did not allow {self.num_chains} of {self.num_steps:,})"
         text += f" with {chosen.num_particles} particles"
         text += f", variance of the log-likelihood {chosen.variance:.2f}"
-        text += f", acceptance {record['acceptance']:.2f}, R-hat {record['r_hat']:.3f}"
-        text += (
-            f", effective size {record['effective']:.0f}; used {record['cost']:,} calls of the dynamics"
-        )
+        text += f", acceptance {record['acceptance']:.2f}; used {record['cost']:,} calls of the dynamics"
         if self.max_cost is not None:
             text += f" of {self.max_cost:,} allowed"
         if chosen.note:
@@ -124,14 +121,15 @@ class PMMH(Method):
         idle = [i for i, a in enumerate(record["acceptances"]) if a < IDLE]
         if idle:
             text += f"; chains {idle} hardly moved: give more particles"
-        if not (record["r_hat"] <= R_HAT and record["effective"] >= EFFECTIVE):
-            text += "; the chains need a look: run more steps or give more particles"
+        if not (record["r_hat"] <= MAX_R_HAT and record["ess"] >= MIN_ESS):
+            text += diagnostics.health_note(record["r_hat"], record["ess"])
+            text += "; run more steps or give more particles"
         return text
 
 
 @dataclass(frozen=True)
 class _Runner:
-    """Runs blocks of steps, pays for them, tells of them and writes them down."""
+    """Runs blocks of steps, pays for them, reports them and writes them down."""
 
     progress: Progress
     ledger: Ledger
@@ -202,8 +200,8 @@ def summary(path: Path, chosen: Particles, num_restarted: int) -> dict[str, Any]
         )
     return {
         "variance": chosen.variance,
-        "r_hat": float(split_r_hat(path.z).max()),
-        "effective": float(effective_sizes(path.z).min()),
+        "r_hat": float(diagnostics.r_hat(path.z).max()),
+        "ess": float(diagnostics.ess(path.z).min()),
         "acceptances": path.accepted.mean(axis=1).tolist(),
         "restarted_chains": num_restarted,
     }

@@ -25,7 +25,6 @@ from tsnl.methods.sequential.state import Form, RoundState, RoundStore, draft_sa
 from tsnl.posterior import Posterior, sample_posterior
 from tsnl.problem import Problem
 from tsnl.runtime.progress import Progress
-from tsnl.sampling import Draws
 from tsnl.simulation import Table
 
 CONVERGED = 0.15  # shift of mean and of log sd, in posterior sds, below which a round was idle
@@ -158,22 +157,16 @@ def outcome(problem: Problem, state: RoundState, status: str) -> Outcome:
     """The state as every method gives it back."""
     assert state.draws is not None  # there was a round
     assert state.form is not None
-    if not state.draws.healthy:
-        status += _unhealthy(state.draws)
     return Outcome(
         z=state.draws.z,
         log_density=state.draws.log_density,
         cost=state.simulated.cost,
-        status=status,
+        status=status + state.draws.health_note,
         history=list(state.history),
         posterior=state.posterior(problem),
         lag=None if state.form.spec.whole else state.form.lag,
         arrays=state.simulated.arrays(),
     )
-
-
-def _unhealthy(draws: Draws) -> str:
-    return f"; the chains need a look: R-hat {draws.r_hat:.3f}, effective size {draws.effective:.0f}"
 
 
 def restore(

@@ -116,7 +116,7 @@ def draft_sampler(sampler: MCMC, num_proposals: int) -> MCMC:
         num_warmup=min(sampler.num_warmup, 100),
         num_draws=min(sampler.num_draws, wanted),
         max_r_hat=max(sampler.max_r_hat, 1.2),
-        min_effective=min(sampler.min_effective, 40),
+        min_ess=min(sampler.min_ess, 40),
     )
 
 
@@ -132,11 +132,7 @@ def record(
         "losses": np.nanmean(fit.history[np.isfinite(fit.history).any(axis=1)], axis=1).tolist(),
         "steps": fit.num_steps,
         "retries": fit.num_retries,
-        "r_hat": new.r_hat,
-        "effective": new.effective,
-        "acceptance": new.acceptance,
-        "restarted_chains": new.num_restarted,
-        "divergences": new.num_divergent,
+        **new.record(),
         "shift": float("nan") if old is None else shift(old, new.z),
         "seconds": dict(zip(PHASES, np.diff(clock).tolist(), strict=True)),
     }

@@ -28,7 +28,6 @@ COLUMNS = (
     ("loss", "held-out loss", "{:.3f}"),
     ("shift", "moved by, sd", "{:.2f}"),
     ("r_hat", "R-hat", "{:.3f}"),
-    ("effective", "effective size", "{:.0f}"),
     ("ess", "effective size", "{:.0f}"),
     ("cost", "cost so far", "{:,}"),
     ("seconds", "seconds", "{:.1f}"),

@@ -1,4 +1,4 @@
-r"""One table of Markov kernels, each a function (key, states, log-density, tuning) -> new states.
+r"""One table of Markov transitions, each a function (key, states, log-density, tuning) -> new states.
 
 All chains move in one step. Tuning is common to them: a mean and a Cholesky factor that describe the
 target, and a step size.
@@ -13,13 +13,15 @@ import numpy as np
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float, Key
 
+from tsnl.sampling.metropolis import accept
+
 DEGREES, WIDER = 6.0, 1.1  # of the Student law: degrees of freedom, and scale over the fitted one
 ALONE = 0.5  # share of independent proposals: with more, chains that start far out take long
 LogDensity = Callable[[Float[Array, " size"]], Float[Array, ""]]
 
 
 class Tuning(NamedTuple):
-    """What warm-up learns of the target, and the kernel's step size."""
+    """What warm-up learns of the target, and the transition's step size."""
 
     mean: Float[Array | np.ndarray, " size"]
     factor: Float[Array | np.ndarray, "size size"]
@@ -53,16 +55,8 @@ def random_walk(key: Key[Array, ""], states: State, log_density: LogDensity, tun
     r"""Random-walk Metropolis: z' = z + \epsilon L e, e ~ N(0, I)."""
     key_move, key_accept = jax.random.split(key)
     noise = jax.random.normal(key_move, states.z.shape)
-    z = states.z + tuning.step_size * (noise @ tuning.factor.T)
-    value = evaluate(log_density, z)
-    probability = jnp.exp(jnp.minimum(value - states.log_density, 0.0))
-    accept = jax.random.uniform(key_accept, value.shape) < probability
-    return State(
-        jnp.where(accept[:, None], z, states.z),
-        jnp.where(accept, value, states.log_density),
-        probability,
-        jnp.zeros(len(z), bool),
-    )
+    z = jnp.asarray(states.z) + tuning.step_size * (noise @ tuning.factor.T)
+    return _accept(key_accept, states, log_density, z, jnp.asarray(0.0))
 
 
 def mixed(key: Key[Array, ""], states: State, log_density: LogDensity, tuning: Tuning) -> State:
@@ -84,16 +78,23 @@ def mixed(key: Key[Array, ""], states: State, log_density: LogDensity, tuning: T
         white = solve_triangular(tuning.factor, (z - tuning.mean).T, lower=True) / WIDER
         return -0.5 * (DEGREES + size) * jnp.log1p(jnp.sum(white**2, axis=0) / DEGREES)
 
-    value = evaluate(log_density, z)
     forth_and_back = jnp.where(alone, log_student(jnp.asarray(states.z)) - log_student(z), 0.0)
-    probability = jnp.exp(jnp.minimum(value - states.log_density + forth_and_back, 0.0))
-    accept = jax.random.uniform(keys[4], value.shape) < probability
-    return State(
-        jnp.where(accept[:, None], z, states.z),
-        jnp.where(accept, value, states.log_density),
-        probability,
-        jnp.zeros(num_chains, bool),
-    )
+    return _accept(keys[4], states, log_density, z, forth_and_back)
+
+
+def _accept(
+    key: Key[Array, ""],
+    states: State,
+    log_density: LogDensity,
+    z: Float[Array, "chain size"],
+    forth_and_back: Float[Array, "*chain"],
+) -> State:
+    r"""Move to z or stay, given \(\log q(z \mid z') - \log q(z' \mid z)\)."""
+    value = evaluate(log_density, z)
+    log_ratio = value - states.log_density + forth_and_back
+    here = jnp.asarray(states.z), jnp.asarray(states.log_density)
+    (z, value), _, probability = accept(key, log_ratio, (z, value), here)
+    return State(z, value, probability, jnp.zeros(len(z), bool))
 
 
 def elliptical_slice(
@@ -110,10 +111,10 @@ def elliptical_slice(
         return evaluate(log_density, z[None])[0] + 0.5 * jnp.sum(white**2)
 
     covariance = tuning.factor @ tuning.factor.T
-    kernel = blackjax.elliptical_slice(log_ratio, mean=tuning.mean, cov=covariance)
+    sampler = blackjax.elliptical_slice(log_ratio, mean=tuning.mean, cov=covariance)
 
     def step(key: Key[Array, ""], z: Array) -> Array:
-        return kernel.step(key, kernel.init(z))[0].position
+        return sampler.step(key, sampler.init(z))[0].position
 
     z = jax.vmap(step)(jax.random.split(key, len(states.z)), jnp.asarray(states.z))
     return State(z, evaluate(log_density, z), jnp.ones(len(z)), jnp.zeros(len(z), bool))
@@ -124,7 +125,7 @@ def nuts(key: Key[Array, ""], states: State, log_density: LogDensity, tuning: Tu
     import blackjax
 
     covariance = tuning.factor @ tuning.factor.T
-    kernel = blackjax.nuts(
+    sampler = blackjax.nuts(
         lambda z: evaluate(log_density, z[None])[0],
         tuning.step_size,
         inverse_mass_matrix=covariance,
@@ -132,17 +133,17 @@ def nuts(key: Key[Array, ""], states: State, log_density: LogDensity, tuning: Tu
     )
 
     def step(key: Key[Array, ""], z: Array) -> tuple[Array, Array, Array, Array]:
-        new, info = kernel.step(key, kernel.init(z))
+        new, info = sampler.step(key, sampler.init(z))
         return new.position, new.logdensity, info.acceptance_rate, info.is_divergent
 
     return State(*jax.vmap(step)(jax.random.split(key, len(states.z)), jnp.asarray(states.z)))
 
 
-class Kernel(NamedTuple):
-    """A Markov kernel and how it is tuned.
+class Transition(NamedTuple):
+    """A Markov transition and how it is tuned.
 
     Attributes:
-        step: the kernel.
+        step: one step of all chains.
         acceptance: the acceptance rate that warm-up steers the step size to, None where it has none.
         step_size: the first step size, for a target of unit covariance in `size` dimensions.
         num_refits: how often mean and covariance are fitted again to draws that are not good enough yet.
@@ -154,9 +155,9 @@ class Kernel(NamedTuple):
     num_refits: int = 0
 
 
-KERNELS = {
-    "random_walk": Kernel(random_walk, 0.3, lambda size: 2.38 / size**0.5),
-    "mixed": Kernel(mixed, None, lambda size: 2.38 / size**0.5, num_refits=3),
-    "elliptical_slice": Kernel(elliptical_slice, None, lambda size: 1.0),
-    "nuts": Kernel(nuts, 0.8, lambda size: 0.8),
+TRANSITIONS = {
+    "random_walk": Transition(random_walk, 0.3, lambda size: 2.38 / size**0.5),
+    "mixed": Transition(mixed, None, lambda size: 2.38 / size**0.5, num_refits=3),
+    "elliptical_slice": Transition(elliptical_slice, None, lambda size: 1.0),
+    "nuts": Transition(nuts, 0.8, lambda size: 0.8),
 }
