@@ -48,8 +48,8 @@ def test_volatility_that_the_kernel_forgot_is_found():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda x: ndtr(2 * x), "spread other"),
-        (lambda x: ndtr(np.convolve(x, np.ones(4) / 2, "same")), "wrong in the next"),
+        (lambda x: ndtr(2 * x), "predictive spread is wrong"),
+        (lambda x: ndtr(np.convolve(x, np.ones(4) / 2, "same")), "autocorrelated"),
         (lambda x: np.where(np.arange(100) == 49, 1e-9, ndtr(x)), "t = 50"),
     ],
     ids=["wide", "dependent", "outlier"],

@@ -41,7 +41,9 @@ def check_budget(
     shift = float(history[-1]["shift"]) if history else float("nan")
     level = by_shift(float(np.nanmax([shift, spread])))
     moved = (
-        "there was one round only" if np.isnan(shift) else f"the last round moved it by {shift:.2f} sd"
+        "there was one round only"
+        if np.isnan(shift)
+        else f"the last round moved the posterior by {shift:.2f} sd"
     )
     counts = [0, *(int(record["simulations"]) for record in history)]
     figures = {
@@ -50,6 +52,6 @@ def check_budget(
         "member_means": means.tolist(),
         "simulations": counts[-1],
     }
-    sentence = f"Members of the ensemble put the posterior mean {spread:.2f} sd apart; {moved}."
-    remedy = "" if level == "pass" else f"Give it one more round of {counts[-1] - counts[-2]}."
+    sentence = f"The ensemble's posterior means differ by {spread:.2f} sd; {moved}."
+    remedy = "" if level == "pass" else f"Run one more round of {counts[-1] - counts[-2]} simulations."
     return Verdict("budget", level, sentence, remedy, figures)

@@ -7,7 +7,7 @@ from tsnl.checks.verdict import Level, Verdict
 from tsnl.sampling.diagnostics import ess as sampler_ess
 from tsnl.sampling.diagnostics import r_hat as sampler_r_hat
 
-# R-hat as in Vehtari et al. (2021), with room for the noise of short chains; an effective size of 100
+# R-hat as in Vehtari et al. (2021), with room for the noise of short chains; an effective sample size of 100
 # puts the error of a mean at a tenth of an sd, 400 at a twentieth.
 LOOK_R_HAT, FAIL_R_HAT = 1.03, 1.1
 LOOK_EFFECTIVE, FAIL_EFFECTIVE = 400, 100
@@ -15,7 +15,7 @@ FAIL_DIVERGENT = 0.01
 
 
 def check_sampler(z: Float[np.ndarray, "chain draw size"], num_divergent: int = 0) -> Verdict:
-    """R-hat and effective size of the draws, and divergences; copies of a draw do not count twice.
+    """R-hat and effective sample size of the draws, and divergences; copies of a draw do not count twice.
 
     Any divergence of NUTS is worth a look, more than one in a hundred steps a failure: the draws may
     miss where the posterior bends sharply.
@@ -29,9 +29,9 @@ def check_sampler(z: Float[np.ndarray, "chain draw size"], num_divergent: int = 
         level = "look"
     if not (r_hat <= FAIL_R_HAT and effective >= FAIL_EFFECTIVE and share <= FAIL_DIVERGENT):
         level = "fail"
-    sentence = f"R-hat is {r_hat:.3f} and the effective size {effective:.0f}"
+    sentence = f"R-hat is {r_hat:.3f} and the effective sample size {effective:.0f}"
     sentence += f"; {num_divergent} steps diverged." if num_divergent else "."
-    remedy = "" if level == "pass" else f"Sample for longer: {2 * z.shape[1]:,} draws a chain."
+    remedy = "" if level == "pass" else f"Draw more: {2 * z.shape[1]:,} per chain."
     if share > 0:
         remedy = "Use transition='elliptical_slice', or look at the prior's tails."
     figures = {"r_hat": r_hat, "ess": effective, "divergences": num_divergent}

@@ -86,12 +86,12 @@ def check_replicates(
     odd = [name for name, value in zip(found, p_values, strict=True) if value < LOOK_P]
     if level == "pass":
         sentence, remedy = (
-            f"Series simulated at the posterior look like the observed one ({spoken(p)}).",
+            f"Posterior predictive summaries agree with the observed ones ({spoken(p)}).",
             "",
         )
     else:
-        sentence = f"Series simulated at the posterior differ in {', '.join(odd)} ({spoken(p)})."
-        remedy = "Where the other checks pass, the model cannot produce these data: change it."
+        sentence = f"Posterior predictive summaries disagree in {', '.join(odd)} ({spoken(p)})."
+        remedy = "If the other checks pass, the model is misspecified: change it."
     figures = {
         "p_value": p,
         "p_values": dict(zip(found, p_values.tolist(), strict=True)),

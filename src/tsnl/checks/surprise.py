@@ -66,21 +66,21 @@ def check_surprise(one: OneStep, lag: int, rng: np.random.Generator) -> Verdict:
 
 def _words(level: str, worst: str, p: float, times: list[int], lag: int) -> tuple[str, str]:
     if level == "pass":
-        return f"The rows fall where the kernel expects them ({spoken(p)}).", ""
+        return f"One-step-ahead predictions are calibrated ({spoken(p)}).", ""
     if worst == "extremes":
         listed = ", ".join(map(str, times[:LISTED])) + (", ..." if len(times) > LISTED else "")
         return (
-            f"Some rows lie further out than the kernel allows ({spoken(p)}): t = {listed}.",
-            "Look at these rows: outliers, or noise that the model does not have.",
+            f"Some rows are outliers of the predictive distribution ({spoken(p)}): t = {listed}.",
+            "Inspect these rows: bad data, or noise with heavier tails than the model's.",
         )
     if worst == "independent":
         return (
-            f"What the kernel got wrong in one row it gets wrong in the next ({spoken(p)}).",
-            f"Raise lag to {2 * lag}; where that does not help, the dynamics of the model are wrong.",
+            f"Prediction errors are autocorrelated ({spoken(p)}).",
+            f"Raise lag to {2 * lag}; if that does not help, the model's dynamics are misspecified.",
         )
     return (
-        f"The rows spread other than the kernel says ({spoken(p)}).",
-        "Simulate more; where that does not help, look at the noise of the model.",
+        f"The predictive spread is wrong ({spoken(p)}).",
+        "Simulate more; if that does not help, the model's noise is misspecified.",
     )
 
 

@@ -79,8 +79,8 @@ def _verdict(
         "num_series": len(gains),
     }
     sentence = (
-        f"Twice the lag changes the held-out log-score by {gain:+.3f} a row and moves the posterior by "
-        f"{moved:.2f} sd, learning anew by {noise:.2f}."
+        f"Doubling the lag changes the held-out log-score by {gain:+.3f} per row and the posterior by "
+        f"{moved:.2f} sd (retraining alone: {noise:.2f} sd)."
     )
     remedy = "" if level == "pass" else f"Raise lag to {longer}."
     return Verdict("lag", level, sentence, remedy, figures)

@@ -56,11 +56,11 @@ def check_windows(
         "num_series": len(others),
     }
     if by_p_value(p) == "pass":
-        sentence = f"The observed windows lie among the simulated ones ({spoken(p)})."
+        sentence = f"The observed windows are in distribution ({spoken(p)})."
         return Verdict("windows", "pass", sentence, "", figures)
     sentence = (
-        f"The observed windows lie further from the simulated ones than these from each other "
-        f"({spoken(p)}); {len(far)} of {there.sum()} beyond what is seen in 1 of 100."
+        f"The observed windows are out of distribution ({spoken(p)}): {len(far)} of {there.sum()} lie "
+        f"beyond the 99 % quantile of simulated ones."
     )
     remedy = "Look for outliers; widen the prior, or make the model able to produce such windows."
     return Verdict("windows", by_p_value(p), sentence, remedy, figures)

@@ -14,7 +14,7 @@ from tsnl.kernel.heads.base import Head
 from tsnl.kernel.member import KernelSpec, Member, features_before, fresh_members, has_weights
 from tsnl.kernel.memory.base import State, after
 from tsnl.kernel.region import Region
-from tsnl.kernel.scaling import Scaling
+from tsnl.kernel.scaling import TRANSFORMS, Scaling
 from tsnl.problem.series import as_inputs
 from tsnl.store import codec, files
 
@@ -155,11 +155,14 @@ class Kernel(eqx.Module):
             ValueError: it is no kernel, or its weights do not fit what it says of itself.
         """
         tensors, facts = files.read_tensors(path)
-        spec = codec.decode(facts["spec"])
-        if not isinstance(spec, KernelSpec):
-            raise ValueError(f"{path.name} holds a {type(spec).__name__}, expected a kernel")
-        region = Region.unknown(spec.d_y, spec.groups())
-        skeleton = eqx.filter_eval_shape(_untrained, spec, facts["transform"], region)
+        try:
+            spec, transform = codec.decode(facts["spec"]), facts["transform"]
+            if not isinstance(spec, KernelSpec) or transform not in TRANSFORMS:
+                raise ValueError(f"it holds a {type(spec).__name__} with transform {transform!r}")
+            region = Region.unknown(spec.d_y, spec.groups())
+            skeleton = eqx.filter_eval_shape(_untrained, spec, transform, region)
+        except Exception as error:  # whatever a class makes of arguments that are not its own
+            raise ValueError(f"{path.name} is no kernel: {error!r}") from error
         arrays, static = eqx.partition(skeleton, lambda x: isinstance(x, jax.ShapeDtypeStruct))
         places, tree = jax.tree.flatten(arrays)
         leaves = [tensors[name] for name in sorted(tensors)]

@@ -57,7 +57,7 @@ class KernelSpec:
 
     def groups(self) -> Groups:
         """Kinds of features that a head sees."""
-        return _frame(self).groups()
+        return _prototype(self)[1]
 
 
 class Member(eqx.Module):
@@ -117,17 +117,18 @@ def with_frame(arrays: Member, spec: KernelSpec) -> Member:
     What is no array is the same object each time: flowjax makes new functions for every flow, and a
     program for one would be compiled anew for the next.
     """
-    return eqx.combine(arrays, _frame(spec))
+    return eqx.combine(arrays, _prototype(spec)[0])
 
 
 @lru_cache(maxsize=64)
-def _frame(spec: KernelSpec) -> Member:
-    """All of a member but its arrays.
+def _prototype(spec: KernelSpec) -> tuple[Member, Groups]:
+    """All of a member but its arrays, and the groups of its features.
 
     To be made before a program that needs it is traced: the functions in a flow would hold on to what
     is traced.
     """
-    return eqx.filter(_make(jax.random.key(0), spec), eqx.is_array, inverse=True)
+    member = _make(jax.random.key(0), spec)
+    return eqx.filter(member, eqx.is_array, inverse=True), member.groups()
 
 
 def _make(key: Key[Array, ""], spec: KernelSpec) -> Member:

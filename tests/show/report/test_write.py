@@ -197,7 +197,7 @@ def test_checks_are_made_where_none_are_given(linear, tmp_path):
     found = tsnl.infer(*linear, OTHERS["SMCABC"], seed=0, progress=False)
     page = Page(found.report(tmp_path / "report.html", num_replicates=0).read_text())
     assert "R-hat is" in page.words
-    assert "Series simulated at the posterior" in page.words
+    assert "Posterior predictive summaries" in page.words
     assert "The observed series: 20 rows of 1 column(s)." in page.words
 
 

@@ -28,7 +28,7 @@ COLUMNS = (
     ("loss", "held-out loss", "{:.3f}"),
     ("shift", "moved by, sd", "{:.2f}"),
     ("r_hat", "R-hat", "{:.3f}"),
-    ("ess", "effective size", "{:.0f}"),
+    ("ess", "ESS", "{:.0f}"),
     ("cost", "cost so far", "{:,}"),
     ("seconds", "seconds", "{:.1f}"),
 )
@@ -69,7 +69,7 @@ def summary_table(result: Inference) -> Table:
         [str(label), *(number(float(row[name]), forms.get(name, "{:.4g}")) for name in found.columns)]
         for label, row in found.iterrows()
     ]
-    heads = {"ess_bulk": "effective size", "ess_tail": "in the tails", "r_hat": "R-hat"}
+    heads = {"ess_bulk": "ESS", "ess_tail": "tail ESS", "r_hat": "R-hat"}
     heads |= {"mcse_mean": "error of mean", "mcse_sd": "error of sd"}
     names = [heads.get(name, _interval(name)) for name in found.columns]
     return Table("Posterior of each free entry", ["", *names], rows)
