@@ -7,15 +7,15 @@ from tsnl.checks.verdict import Level, Verdict
 from tsnl.sampling.diagnostics import ess as sampler_ess
 from tsnl.sampling.diagnostics import r_hat as sampler_r_hat
 
-# R-hat as in Vehtari et al. (2021), with room for the noise of short chains; an effective sample size of 100
-# puts the error of a mean at a tenth of an sd, 400 at a twentieth.
+# R-hat as in Vehtari et al. (2021), with room for the noise of short chains; an effective sample size of
+# 100 puts the error of a mean at a tenth of an sd, 400 at a twentieth.
 LOOK_R_HAT, FAIL_R_HAT = 1.03, 1.1
 LOOK_EFFECTIVE, FAIL_EFFECTIVE = 400, 100
 FAIL_DIVERGENT = 0.01
 
 
 def check_sampler(z: Float[np.ndarray, "chain draw size"], num_divergent: int = 0) -> Verdict:
-    """R-hat and effective sample size of the draws, and divergences; copies of a draw do not count twice.
+    """R-hat and effective sample size of the draws, and divergences; copies do not count twice.
 
     Any divergence of NUTS is worth a look, more than one in a hundred steps a failure: the draws may
     miss where the posterior bends sharply.

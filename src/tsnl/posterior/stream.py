@@ -3,7 +3,7 @@ r"""A posterior that follows its data: weighted particles of theta, moved by one
 .. math::
     w_i \leftarrow w_i \, q(y_{t+1} \mid \text{past}_{t+1}, \theta_i),
 
-with resampling and Metropolis steps on all rows so far when the effective sample size falls below one half
+with resampling and Metropolis steps on all rows so far when the effective sample size falls below half
 (iterated batch importance sampling; Chopin, 2002). A row costs the same however long the series is.
 """
 
