@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import numpy as np
 
 from tsnl.checks.checks import check
 from tsnl.checks.replicates import Summary
 from tsnl.checks.verdict import Report
 from tsnl.likelihood.paths import Kind
-from tsnl.methods.api import Method, Outcome
+from tsnl.methods.api import Inference, Method, Outcome
 from tsnl.methods.sequential.refine import refine
-from tsnl.posterior import Posterior, Stream
+from tsnl.posterior import Stream
 from tsnl.predict.forecast import Forecast, Source, draw_forecast
 from tsnl.predict.states import States, draw_states
 from tsnl.predict.track import Track
@@ -26,35 +25,8 @@ from tsnl.store import results
 
 
 @dataclass(frozen=True)
-class Result:
-    """Draws of the posterior, what they cost and how they came about.
-
-    Attributes:
-        draws: name to array (chain, draw, *event).
-        log_density: unnormalised, of each draw (chain, draw), in unconstrained coordinates; NaN where
-            the method has none.
-        cost: calls of the dynamics p(x_t | x_{t-1}).
-        status: what happened, in plain words.
-        lag: the lag L, and why it was chosen; None where the method has none.
-        history: one record for each round or generation: losses, effective sample sizes, seconds.
-        arrays: what else the method kept, such as weights and distances of ABC particles, by name.
-        posterior: the posterior as a function; None where the method has none.
-        problem: the question that was asked.
-        method: the options that answered it.
-        seed: the seed.
-    """
-
-    draws: dict[str, np.ndarray]
-    log_density: np.ndarray
-    cost: int
-    status: str
-    lag: tuple[int, str] | None
-    history: list[dict[str, Any]]
-    arrays: dict[str, np.ndarray]
-    posterior: Posterior | None
-    problem: Problem
-    method: Method
-    seed: int
+class Result(Inference):
+    """What `tsnl.infer` gives back; its attributes are those of `tsnl.methods.api.Inference`."""
 
     @staticmethod
     def of(problem: Problem, method: Method, outcome: Outcome, seed: int) -> "Result":
@@ -73,11 +45,6 @@ class Result:
             method=method,
             seed=seed,
         )
-
-    def coordinates(self) -> dict[str, np.ndarray]:
-        """Label of each distinct free entry of theta to its draws (chain, draw)."""
-        values = np.asarray(self.problem.prior.coordinates(self.draws))
-        return {label: values[..., i] for i, label in enumerate(self.problem.prior.labels)}
 
     def one(self, index: int) -> "Result":
         """The result about one of several observed series: the same draws, that series' question.

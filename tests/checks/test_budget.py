@@ -12,7 +12,7 @@ from tsnl.checks.draws import (
     weights,
 )
 from tsnl.checks.health import check_sampler
-from tsnl.problem.draws import thinned, unconstrained
+from tsnl.problem.draws import thinned
 
 
 def test_weights_reach_another_mean():
@@ -32,7 +32,7 @@ def test_a_narrower_posterior_is_a_shift_too():
 
 def test_members_that_are_one_agree(result):
     likelihood = result.posterior.likelihood
-    z = thinned(unconstrained(result.problem.prior, result.draws), 100)
+    z = thinned(result.unconstrained(), 100)
     same = jax.tree.map(
         lambda x: x[jnp.array([0, 0])] if eqx.is_array(x) else x, likelihood.kernel.members
     )
@@ -44,7 +44,7 @@ def test_members_that_are_one_agree(result):
 
 
 def test_what_moved_is_judged(result):
-    z = thinned(unconstrained(result.problem.prior, result.draws), 100)
+    z = thinned(result.unconstrained(), 100)
     likelihood = result.posterior.likelihood
 
     def shifted(shift):
@@ -62,7 +62,7 @@ def test_what_moved_is_judged(result):
 
 @pytest.mark.parametrize("counts", [(8, 16, 48), (8, 12)], ids=["refined", "cut off by max_cost"])
 def test_simulations_are_those_that_were_made(result, counts):
-    z = thinned(unconstrained(result.problem.prior, result.draws), 100)
+    z = thinned(result.unconstrained(), 100)
     history = [{"simulations": n, "shift": 2.0} for n in counts]
     found = check_budget(result.posterior.likelihood, history, z)
     assert found.figures["simulations"] == counts[-1]

@@ -11,7 +11,7 @@ from tsnl.checks.one_step import one_step
 from tsnl.kernel import Head, Kernel, KernelSpec, Lags, Mixture, Region, Scaling
 from tsnl.kernel.member import fresh_members
 from tsnl.likelihood.surrogate import SurrogateLikelihood
-from tsnl.problem.draws import thinned, unconstrained
+from tsnl.problem.draws import thinned
 
 
 class Bare(Head):
@@ -37,13 +37,13 @@ def counting(likelihood):
 
 
 def ask(result, likelihood, seed=0, series=None):
-    z = thinned(unconstrained(result.problem.prior, result.draws), 20)
+    z = thinned(result.unconstrained(), 20)
     series = result.problem.series if series is None else series
     return one_step(jax.random.key(seed), likelihood, series, z)
 
 
 def test_the_draws_are_those_of_the_sampler(result):
-    z = unconstrained(result.problem.prior, result.draws)
+    z = result.unconstrained()
     np.testing.assert_allclose(z[..., 0], np.log(result.draws["Q"]), rtol=1e-4, atol=1e-5)
     assert thinned(z, 50).shape == (50, 1)
     assert len(thinned(z, 10**6)) == z.shape[0] * z.shape[1]
@@ -87,7 +87,7 @@ def test_values_of_the_conditional_distribution():
 
 def test_log_scores_are_of_the_average_density(result):
     found = ask(result, result.posterior.likelihood)
-    z = thinned(unconstrained(result.problem.prior, result.draws), 20)
+    z = thinned(result.unconstrained(), 20)
     factors = jax.jit(jax.vmap(result.posterior.likelihood.factors))(jnp.asarray(z))
     np.testing.assert_allclose(found.log_score, np.log(np.exp(factors).mean(axis=0)), atol=1e-4)
 
@@ -103,7 +103,7 @@ def test_integers_get_values_drawn_from_their_step(result):
 
 
 def test_predictive_draws_have_the_right_shares(result):
-    z = thinned(unconstrained(result.problem.prior, result.draws), 20)
+    z = thinned(result.unconstrained(), 20)
     likelihood = result.posterior.likelihood
     draws = predictive_draws(jax.random.key(3), bare(likelihood), z, 999)
     share = (draws < result.problem.series).mean(axis=0)

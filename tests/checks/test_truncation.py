@@ -4,12 +4,12 @@ import pytest
 
 from tsnl.checks.truncation import _level, _p_value, check_lag
 from tsnl.methods.sequential.simulated import Simulated, choose
-from tsnl.problem.draws import thinned, unconstrained
+from tsnl.problem.draws import thinned
 
 
 def test_figures_of_a_longer_lag(result):
     simulated = Simulated.of_arrays(result.arrays, result.problem)
-    z = thinned(unconstrained(result.problem.prior, result.draws), 100)
+    z = thinned(result.unconstrained(), 100)
     chosen = choose("all", simulated, result.problem, 8)
     given = (simulated.there, chosen, result.method.training)
     found = check_lag(jax.random.key(0), result.posterior.likelihood, result.problem, *given, z)

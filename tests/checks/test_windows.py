@@ -5,11 +5,11 @@ import pytest
 from tsnl.checks.replicates import replicate
 from tsnl.checks.windows import check_windows
 from tsnl.kernel.examples import Simulated
-from tsnl.problem.draws import thinned, unconstrained
+from tsnl.problem.draws import thinned
 
 
 def ask(result, change=lambda y: y, count=40):
-    z = thinned(unconstrained(result.problem.prior, result.draws), count)
+    z = thinned(result.unconstrained(), count)
     series = replicate(jax.random.key(0), result.problem, z)
     simulated = Simulated(series, np.zeros((*series.shape[:2], 0)), z)
     observed = change(result.problem.series.copy())

@@ -18,7 +18,7 @@ from tsnl.likelihood.surrogate import SurrogateLikelihood
 from tsnl.methods.api import Inference
 from tsnl.methods.sequential.options import Sequential
 from tsnl.methods.sequential.simulated import Simulated, choose
-from tsnl.problem.draws import thinned, unconstrained
+from tsnl.problem.draws import thinned
 
 NUM_WEIGHTED = 1000  # draws that are weighted anew by other likelihoods
 
@@ -38,7 +38,7 @@ def check(
             f"hundred. Give at least 99, or 0 to leave the replicates out."
         )
     key = jax.random.fold_in(jax.random.key(seed), 1)
-    draws = unconstrained(result.problem.prior, result.draws)
+    draws = result.unconstrained()
     verdicts = _kernel_checks(key, result, draws, refit)
     cost = 0
     if num_replicates and result.problem.model.can_simulate:
@@ -57,7 +57,7 @@ def one_step_of(result: Inference, *, seed: int = 0) -> OneStep:
     likelihood = learned_likelihood(result)
     if likelihood is None or likelihood.kernel.spec.whole:
         raise ValueError(f"{type(result.method).__name__} has no kernel for single rows: use TSNL.")
-    z = thinned(unconstrained(result.problem.prior, result.draws), NUM_THINNED)
+    z = thinned(result.unconstrained(), NUM_THINNED)
     return one_step(jax.random.key(seed), likelihood, result.problem.series, z)
 
 

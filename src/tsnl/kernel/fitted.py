@@ -185,3 +185,25 @@ def _remember(kernel: Kernel, rows: Float[Array, "T d_y"], inputs: Float[Array, 
     seen = ~jnp.isnan(rows)
     y, u = kernel.scaling.standardise(jnp.where(seen, rows, 0.0)), kernel.scaling.standardise_u(inputs)
     return kernel._each_memory(lambda memory: after(memory, y, seen, u))
+
+
+@eqx.filter_jit
+def predict_row(
+    kernel: Kernel,
+    memory: State,
+    row: Float[Array | np.ndarray, " d_y"],
+    inputs: Float[Array | np.ndarray, " d_u"],
+    z: Float[Array | np.ndarray, "n size"],
+) -> tuple[Float[Array, " n"], Float[Array, ""], State]:
+    """Log-density of a row at every z, its distance from the region, and the memory with it."""
+    scaling, seen = kernel.scaling, ~jnp.isnan(row)
+    filled = jnp.where(seen, row, 0.0)
+    y, u = scaling.standardise(filled), scaling.standardise_u(jnp.asarray(inputs))
+    one = kernel.next_features(memory, u)[:, None]
+    features = jnp.broadcast_to(one, (len(one), len(z), one.shape[2]))
+    log_q = kernel.log_probs(
+        jnp.broadcast_to(y, (len(z), len(y))), features, scaling.standardise_z(jnp.asarray(z))
+    )
+    log_q += jnp.sum(scaling.log_jacobian(filled))
+    distance = kernel.region.distance(y[None], one[0], kernel.spec.groups())[0]
+    return log_q, distance, kernel.push(memory, y, seen, u)

@@ -1,6 +1,5 @@
 """What a method of inference is, what it gives back, and what a result is to those who look at it."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -11,6 +10,7 @@ from tsnl.kernel.lag import LagChoice
 from tsnl.likelihood.particle import require_filterable
 from tsnl.posterior import Posterior
 from tsnl.problem import Problem
+from tsnl.problem.draws import unconstrained
 from tsnl.runtime.progress import Progress
 
 
@@ -90,30 +90,42 @@ def check_capabilities(method: Method, problem: Problem) -> None:
         require_filterable(problem.laws)
 
 
-@runtime_checkable
-class Inference(Protocol):
-    """A result as checks, predictions and pictures see it; see `tsnl.Result`."""
+@dataclass(frozen=True)
+class Inference:
+    """Draws of the posterior, what they cost and how they came about: what checks and pictures look at.
 
-    @property
-    def draws(self) -> Mapping[str, np.ndarray]: ...  # noqa: D102
-    @property
-    def log_density(self) -> np.ndarray: ...  # noqa: D102
-    @property
-    def cost(self) -> int: ...  # noqa: D102
-    @property
-    def status(self) -> str: ...  # noqa: D102
-    @property
-    def lag(self) -> tuple[int, str] | None: ...  # noqa: D102
-    @property
-    def history(self) -> list[dict[str, Any]]: ...  # noqa: D102
-    @property
-    def arrays(self) -> Mapping[str, np.ndarray]: ...  # noqa: D102
-    @property
-    def posterior(self) -> Posterior | None: ...  # noqa: D102
-    @property
-    def problem(self) -> Problem: ...  # noqa: D102
-    @property
-    def method(self) -> Method: ...  # noqa: D102
-    @property
-    def seed(self) -> int: ...  # noqa: D102
-    def coordinates(self) -> dict[str, np.ndarray]: ...  # noqa: D102
+    Attributes:
+        draws: name to array (chain, draw, *event).
+        log_density: unnormalised, of each draw (chain, draw), in unconstrained coordinates; NaN where
+            the method has none.
+        cost: calls of the dynamics p(x_t | x_{t-1}).
+        status: what happened, in plain words.
+        lag: the lag L, and why it was chosen; None where the method has none.
+        history: one record for each round or generation: losses, effective sample sizes, seconds.
+        arrays: what else the method kept, such as weights and distances of ABC particles, by name.
+        posterior: the posterior as a function; None where the method has none.
+        problem: the question that was asked.
+        method: the options that answered it.
+        seed: the seed.
+    """
+
+    draws: dict[str, np.ndarray]
+    log_density: np.ndarray
+    cost: int
+    status: str
+    lag: tuple[int, str] | None
+    history: list[dict[str, Any]]
+    arrays: dict[str, np.ndarray]
+    posterior: Posterior | None
+    problem: Problem
+    method: Method
+    seed: int
+
+    def coordinates(self) -> dict[str, np.ndarray]:
+        """Label of each distinct free entry of theta to its draws (chain, draw)."""
+        values = np.asarray(self.problem.prior.coordinates(self.draws))
+        return {label: values[..., i] for i, label in enumerate(self.problem.prior.labels)}
+
+    def unconstrained(self) -> Float[np.ndarray, "chain draw size"]:
+        """The draws as the sampler saw them."""
+        return unconstrained(self.problem.prior, self.draws)

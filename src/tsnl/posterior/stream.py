@@ -12,13 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
-from tsnl.kernel.fitted import Kernel
+from tsnl.kernel.fitted import Kernel, predict_row
 from tsnl.kernel.memory.base import State
 from tsnl.posterior.base import LogDensity, Posterior, sample_posterior
 from tsnl.problem.draws import constrained
@@ -213,28 +212,6 @@ def _kernel(posterior: Posterior) -> Kernel:
     if posterior.kernel is None:
         raise TypeError("This posterior has no learned kernel to stream with: use TSNL.")
     return posterior.kernel
-
-
-@eqx.filter_jit
-def predict_row(
-    kernel: Kernel,
-    memory: State,
-    row: Float[Array | np.ndarray, " d_y"],
-    inputs: Float[Array | np.ndarray, " d_u"],
-    z: Float[Array | np.ndarray, "n size"],
-) -> tuple[Float[Array, " n"], Float[Array, ""], State]:
-    """Log-density of a row at every z, its distance from the region, and the memory with it."""
-    scaling, seen = kernel.scaling, ~jnp.isnan(row)
-    filled = jnp.where(seen, row, 0.0)
-    y, u = scaling.standardise(filled), scaling.standardise_u(jnp.asarray(inputs))
-    one = kernel.next_features(memory, u)[:, None]
-    features = jnp.broadcast_to(one, (len(one), len(z), one.shape[2]))
-    log_q = kernel.log_probs(
-        jnp.broadcast_to(y, (len(z), len(y))), features, scaling.standardise_z(jnp.asarray(z))
-    )
-    log_q += jnp.sum(scaling.log_jacobian(filled))
-    distance = kernel.region.distance(y[None], one[0], kernel.spec.groups())[0]
-    return log_q, distance, kernel.push(memory, y, seen, u)
 
 
 def _padded(

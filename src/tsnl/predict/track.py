@@ -19,10 +19,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, PyTree
 
+from tsnl.kernel.fitted import predict_row
 from tsnl.likelihood.particle import advance, bootstrap, require_filterable, whole_rows
 from tsnl.models.base import StateSpaceModel, Theta, observation_shape
 from tsnl.posterior import Posterior, Stream
-from tsnl.posterior.stream import predict_row
 from tsnl.predict.draws import each_draw
 from tsnl.predict.states import LEVELS, columns, state_labels
 from tsnl.sampling.smc import Cloud

@@ -15,7 +15,6 @@ from tsnl.methods.sequential.simulated import Simulated
 from tsnl.methods.sequential.state import Form, RoundState
 from tsnl.posterior import Posterior, Stream, sample_posterior
 from tsnl.problem import Problem
-from tsnl.problem.draws import unconstrained
 from tsnl.runtime.progress import progress_for
 from tsnl.sampling import MCMC
 
@@ -56,7 +55,7 @@ def _now(
         known = (data.inputs,) if data.inputs.shape[1] else None
         return replace(result.problem, panel=(data.series,), inputs=known), data.draw(2000)[None]
     if data is None:
-        return result.problem, unconstrained(result.problem.prior, result.draws)
+        return result.problem, result.unconstrained()
     problem = Problem.of(result.problem.model, result.problem.prior, data, inputs)
     other = posterior.condition(data, inputs)
     return problem, sample_posterior(jax.random.key(seed), other, None, MCMC()).z

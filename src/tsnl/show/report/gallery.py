@@ -12,7 +12,7 @@ from tsnl.checks.checks import learned_likelihood
 from tsnl.checks.one_step import NUM_THINNED
 from tsnl.checks.replicates import replicate
 from tsnl.methods.api import Inference
-from tsnl.problem.draws import thinned, unconstrained
+from tsnl.problem.draws import thinned
 from tsnl.show.plots import (
     acf_figure,
     learning_figure,
@@ -67,7 +67,7 @@ def _plain(rows: Float[np.ndarray, "T d_y"], number: int | None) -> Picture:
 
 def _one_step_bands(result: Inference, one: OneStep, seed: int) -> Picture:
     rows = result.problem.series
-    z = thinned(unconstrained(result.problem.prior, result.draws), NUM_THINNED)
+    z = thinned(result.unconstrained(), NUM_THINNED)
     count = int(np.clip(MOST_VALUES // rows.size, FEWEST_DRAWS, MOST_DRAWS))
     likelihood = learned_likelihood(result)
     assert likelihood is not None
@@ -82,7 +82,7 @@ def _one_step_bands(result: Inference, one: OneStep, seed: int) -> Picture:
 
 
 def _replicate_bands(result: Inference, num_replicates: int, seed: int) -> Picture:
-    z = thinned(unconstrained(result.problem.prior, result.draws), num_replicates)
+    z = thinned(result.unconstrained(), num_replicates)
     draws = replicate(jax.random.key(seed), result.problem, z)
     draws = draws[np.isfinite(draws).all(axis=(1, 2))]
     rows = result.problem.series
