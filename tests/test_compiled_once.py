@@ -86,7 +86,7 @@ def learned():
     return infer("TSNL", 0)
 
 
-POSTERIOR = tsnl.ExactMCMC(QUICK).posterior(Problem.of(LINEAR, PRIOR, series(0)))
+POSTERIOR = tsnl.ExactMCMC(QUICK).exact_posterior(Problem.of(LINEAR, PRIOR, series(0)))
 CALLS = {
     "kalman_filter": lambda i: kalman_filter(LINEAR, theta(i), series(i)),
     "kalman_smoother": lambda i: kalman_smoother(LINEAR, theta(i), series(i)),

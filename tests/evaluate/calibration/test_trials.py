@@ -14,7 +14,7 @@ from tsnl import MCMC, TSNL, Training
 from tsnl.checks.uniformity import rank_ecdf
 from tsnl.evaluate.calibration import Trials, ranks, refit, run_trials, seed_of, thin
 from tsnl.kernel import Mixture
-from tsnl.methods.api import Outcome
+from tsnl.methods.api import Method, Outcome
 from tsnl.posterior import Posterior
 
 LENGTH = 4
@@ -58,13 +58,13 @@ def log_densities(posterior, z):
 
 
 @dataclass(frozen=True)
-class Conjugate:
+class Conjugate(Method):
     density: bool = True
 
     def run(self, key, problem, progress):
         z = exact_draws(key, problem.series)
         posterior = Posterior(problem.prior, LevelLikelihood(jnp.asarray(problem.series)))
-        log_density = np.asarray(log_densities(posterior, jnp.asarray(z)))
+        log_density = np.asarray(log_densities(posterior.log_density, jnp.asarray(z)))
         return Outcome(z, log_density, 0, "drawn", [], posterior if self.density else None)
 
 
