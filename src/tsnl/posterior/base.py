@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, ArrayLike, Float, Key
 
 from tsnl.kernel.fitted import Kernel
 from tsnl.likelihood.surrogate import SurrogateLikelihood
@@ -73,9 +73,9 @@ class Posterior:
         """The unnormalised log-density of z, as samplers and compiled functions take it."""
         return LogDensity(self.prior, self.likelihood)
 
-    def __call__(self, z: Float[Array, " size"]) -> Float[Array, ""]:
+    def __call__(self, z: Float[ArrayLike, " size"]) -> Float[Array, ""]:
         """The log-density of z, unnormalised."""
-        return self.log_density(z)
+        return self.log_density(jnp.asarray(z))
 
     def log_prob(self, theta: Theta) -> Float[Array, ""]:
         """The unnormalised log-density of theta in its own, constrained, coordinates."""
