@@ -61,7 +61,7 @@ class CIR(tsnl.StateSpaceModel):
     kappa: float = 2.0
     m: float = 4.0
     sigma: float = 1.0
-    s: float = 0.2
+    s: float = 0.5
     steps: int = eqx.field(static=True, default=5)
 
     def sample_initial(self, key, theta):
@@ -176,7 +176,7 @@ ENTRIES = (
         "stochastic differential equation",
         "Cox, Ingersoll and Ross (1985), Econometrica 53",
         CIR(),
-        tsnl.Prior(kappa=scale(1.5, 0.8), m=scale(4.0, 0.5), sigma=scale(1.0, 0.6), s=scale(0.2, 0.6)),
+        tsnl.Prior(kappa=scale(1.5, 0.8), m=scale(4.0, 0.5), sigma=scale(1.0, 0.6), s=scale(0.5, 0.6)),
         length=150,
         num_particles=200,
     ),

@@ -13,7 +13,7 @@ from benchmarks.zoo.entry import Entry
 from benchmarks.zoo.laws import log_normal
 from tsnl.likelihood.kalman import filter_moments
 
-MATURITIES = np.array([0.25, 1.0, 2.0, 3.0, 5.0, 10.0])
+MATURITIES = (0.25, 1.0, 2.0, 3.0, 5.0, 10.0)  # no array: JAX would remember its first precision
 
 
 class Linear(tsnl.StateSpaceModel):
@@ -55,7 +55,7 @@ class NelsonSiegel(Linear):
     s: float = 0.3
 
     def matrices(self, theta):
-        far = theta["decay"] * MATURITIES
+        far = theta["decay"] * jnp.array(MATURITIES)
         H = jnp.stack([jnp.ones(len(MATURITIES)), (1 - jnp.exp(-far)) / far], axis=1)
         return theta["phi"] * jnp.eye(2), H, theta["q"], theta["s"]
 

@@ -11,7 +11,6 @@ or the minutes are over; the figures are stored either way. What is there and go
 import argparse
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 import equinox as eqx
 import jax
@@ -23,7 +22,6 @@ from benchmarks.zoo import ZOO, Entry
 from benchmarks.zoo.particle_mcmc import particle_mcmc
 from tsnl.sampling import diagnostics, sample
 
-DATA = Path(__file__).parent / "data"
 MAX_R_HAT, MIN_ESS = 1.01, 1000
 MOST = 2000  # draws kept
 REPEATS = 0.05  # share of draws that thinning may leave repeated, to be left out
@@ -55,12 +53,12 @@ class Reference:
         """Whether it is what is asked of a reference."""
         return self.r_hat.max() < MAX_R_HAT and self.ess.min() >= MIN_ESS and len(self.draws) >= MIN_ESS
 
-    def save(self, name: str) -> None:
+    def save(self, entry: Entry) -> None:
         """Write it, whole or not at all."""
-        DATA.mkdir(exist_ok=True)
-        part = DATA / f"{name}.part.npz"
-        np.savez_compressed(part, **vars(self))
-        part.replace(DATA / f"{name}.npz")
+        entry.path.parent.mkdir(exist_ok=True)
+        part = entry.path.with_suffix(".part.npz")
+        np.savez_compressed(part, question=entry.question, **vars(self))
+        part.replace(entry.path)
 
 
 def load(name: str) -> Reference:
@@ -68,17 +66,16 @@ def load(name: str) -> Reference:
 
     Raises:
         FileNotFoundError: there is none yet.
-        ValueError: it is of another series than the entry has now.
+        ValueError: it is of another question than the entry asks now.
     """
-    path = DATA / f"{name}.npz"
-    if not path.exists():
-        raise FileNotFoundError(f"{path} is not there: run python -m benchmarks.zoo.references {name}.")
-    with np.load(path, allow_pickle=False) as stored:
-        found = Reference(**{key: stored[key] for key in stored.files} | {"how": str(stored["how"])})
-    series = ZOO[name].series
-    if found.series.shape != series.shape or not np.allclose(found.series, series):
-        raise ValueError(f"{path} is of another series than {name} has now: compute it again.")
-    return found
+    entry, remedy = ZOO[name], f"run python -m benchmarks.zoo.references {name}."
+    if not entry.path.exists():
+        raise FileNotFoundError(f"{entry.path} is not there: {remedy}")
+    with np.load(entry.path, allow_pickle=False) as file:
+        stored = {key: file[key] for key in file.files}
+    if str(stored.pop("question")) != entry.question:
+        raise ValueError(f"{entry.path} is of another question than {name} asks now: {remedy}")
+    return Reference(**stored | {"how": str(stored["how"])})
 
 
 class Exact(eqx.Module):
@@ -97,7 +94,7 @@ class Exact(eqx.Module):
 def exact_mcmc(entry: Entry) -> tuple[np.ndarray, str]:
     """Chains (chain, draw, size) on the exact posterior, in 64 bit."""
     with jax.enable_x64(True):
-        target = Exact(entry, jnp.asarray(np.array(entry.series), dtype=float))
+        target = Exact(entry, jnp.asarray(entry.series.astype(np.float64)))
         prior = entry.prior.sample_unconstrained(jax.random.key(11), 400)
         spread = 0.05 * np.atleast_2d(np.cov(prior.T)) + 1e-6 * np.eye(entry.prior.size)
         found = sample(jax.random.key(12), target, prior.astype(float), spread, EXACT)
@@ -160,7 +157,7 @@ def main() -> None:
             found = None
         if found is None or not found.good:
             found = compute(entry, options.minutes)
-            found.save(name)
+            found.save(entry)
         print(f"{describe(entry, found)}; {time.perf_counter() - start:.0f} s", flush=True)
 
 

@@ -47,7 +47,8 @@ def test_prior_draws_simulate(name):
 
 @pytest.mark.parametrize("name", ZOO)
 def test_reference(name):
-    entry, found = ZOO[name], load(name)  # which compares the series
+    entry, found = ZOO[name], load(name)  # which compares model and prior
+    np.testing.assert_array_equal(found.series, entry.series)
     n, size = found.draws.shape
     assert size == entry.prior.size
     assert n >= MIN_ESS
