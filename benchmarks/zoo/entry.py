@@ -15,7 +15,7 @@ DATA = Path(__file__).parent / "data"
 Half = Literal["tune", "report", "paper"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Entry:
     """A problem with one observed series.
 

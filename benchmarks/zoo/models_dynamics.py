@@ -62,7 +62,7 @@ class CIR(tsnl.StateSpaceModel):
     m: float = 4.0
     sigma: float = 1.0
     s: float = 0.5
-    steps: int = eqx.field(static=True, default=5)
+    steps: int = eqx.field(static=True, default=3)
 
     def sample_initial(self, key, theta):
         return jnp.asarray(3.0)
@@ -177,7 +177,7 @@ ENTRIES = (
         "Cox, Ingersoll and Ross (1985), Econometrica 53",
         CIR(),
         tsnl.Prior(kappa=scale(1.5, 0.8), m=scale(4.0, 0.5), sigma=scale(1.0, 0.6), s=scale(0.5, 0.6)),
-        length=150,
+        length=120,
         num_particles=200,
     ),
     Entry(

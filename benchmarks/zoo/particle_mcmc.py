@@ -2,7 +2,7 @@
 
 A pilot from the best of prior draws, and of draws around the truth, fits a Student proposal; the number
 of particles is then set so that the log-likelihood's estimate at the pilot's mean has a variance near
-one half; final chains mix independent and random-walk proposals. All of it is the exact pseudo-marginal
+one; final chains mix independent and random-walk proposals. All of it is the exact pseudo-marginal
 algorithm: proposals change how fast it mixes, not what it converges to.
 """
 
@@ -21,7 +21,7 @@ from tsnl.likelihood.estimate import Estimate
 STARTS = 400  # draws of the prior to start from, and as many around the truth
 PILOT = ((100, 0.0), (100, 0.0), (150, 0.3), (150, 0.6))  # steps, share of independent proposals
 LAST = (500, 0.8)
-WANTED = 0.5  # variance of the log-likelihood's estimate
+WANTED = 0.9  # variance of the log-likelihood's estimate
 INFLATE = 1.3  # of the fitted covariance, for the proposal
 
 
@@ -29,7 +29,7 @@ def particle_mcmc(entry: Entry) -> Iterator[tuple[np.ndarray, str]]:
     """Chains (chain, draw, size) of z, longer and longer, and how they were made."""
     keys = iter(jax.random.split(jax.random.key(2026), 20_000))
     state, proposal, target = pilot(entry, keys)
-    state, path, _ = walk(keys, target, state, proposal, LAST)
+    state, path, _ = walk(keys, target, state, proposal, (300, 0.8))
     proposal = fit(path, INFLATE)
     chains = np.zeros((NUM_CHAINS, 0, entry.prior.size))
     while True:

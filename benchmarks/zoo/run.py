@@ -122,7 +122,11 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     names = [name for name in options.names.split(",") if name] or list(ZOO)
-    entries = [ZOO[name] for name in names if options.half in (None, ZOO[name].half)]
+    chosen = [ZOO[name] for name in names if options.half in (None, ZOO[name].half)]
+    entries = [entry for entry in chosen if entry.path.exists()]
+    for entry in chosen:
+        if not entry.path.exists():
+            print(f"{entry.name} is left out: it has no reference yet", flush=True)
     there = {(row["name"], int(row["simulations"]), int(row["seed"])) for row in read(options.out)}
     for simulations in map(int, options.simulations.split(",")):
         for entry in entries:
