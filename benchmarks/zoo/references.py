@@ -26,7 +26,13 @@ MAX_R_HAT, MIN_ESS = 1.01, 1000
 MOST = 2000  # draws kept
 REPEATS = 0.05  # share of draws that thinning may leave repeated, to be left out
 EXACT = tsnl.MCMC(
-    transition="mixed", num_chains=8, num_warmup=500, num_draws=1500, max_r_hat=1.005, min_ess=3000
+    transition="mixed",
+    num_chains=8,
+    num_warmup=500,
+    num_draws=1500,
+    max_r_hat=1.005,
+    min_ess=3000,
+    max_extensions=30,
 )
 
 
