@@ -9,7 +9,7 @@ import numpyro.distributions as dist
 
 import tsnl
 from benchmarks.zoo.entry import Entry
-from benchmarks.zoo.laws import log_poisson, poisson, stationary
+from benchmarks.zoo.laws import binomial, log_poisson, poisson, stationary
 
 
 class PoissonAR(tsnl.StateSpaceModel):
@@ -109,9 +109,9 @@ class SEIR(tsnl.StateSpaceModel):
         s, e, i, _ = state
         keys = jax.random.split(key, 3)
         force = 1 - jnp.exp(-theta["beta"] * i / self.population)
-        infected = jax.random.binomial(keys[0], s, force)
-        cases = jax.random.binomial(keys[1], e, 1 - jnp.exp(-self.latency))
-        recovered = jax.random.binomial(keys[2], i, 1 - jnp.exp(-theta["gamma"]))
+        infected = binomial(keys[0], s, force)
+        cases = binomial(keys[1], e, 1 - jnp.exp(-self.latency))
+        recovered = binomial(keys[2], i, 1 - jnp.exp(-theta["gamma"]))
         return jnp.stack([s - infected, e + infected - cases, i + cases - recovered, cases])
 
     def sample_observation(self, key, state, theta, t, u):
