@@ -1,0 +1,103 @@
+"""One table of all trials: markdown for people, a summary in JSON for comparisons.
+
+    python -m benchmarks.zoo.table [trials.csv] [--out benchmarks/zoo/table]
+
+Writes OUT.md and OUT.json. Of several seeds of one entry and budget the median is shown. A trial that
+failed counts as infinitely far, so that a median or a worst value cannot look better for it.
+"""
+
+import argparse
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.zoo.run import OUT, read
+
+FIGURES = ("sliced_wasserstein", "c2st", "worst_bias", "worst_sd_ratio", "seconds")
+FEW, MANY = 500, 10_000  # budgets to compare
+Cells = dict[tuple[str, str, int], dict[str, Any]]  # (half, name, simulations) to figures
+
+
+def collect(rows: list[dict[str, str]]) -> Cells:
+    """The median over seeds of each figure, and the number of failures."""
+    groups = defaultdict(list)
+    for row in rows:
+        groups[row["half"], row["name"], int(row["simulations"])].append(row)
+    return {
+        key: {figure: float(np.median([_value(row, figure) for row in some])) for figure in FIGURES}
+        | {"failures": sum(bool(row["error"]) for row in some)}
+        for key, some in groups.items()
+    }
+
+
+def _value(row: dict[str, str], figure: str) -> float:
+    return float(row[figure]) if row[figure] else np.inf
+
+
+def markdown(cells: Cells) -> str:
+    """One line for each entry and budget."""
+    lines = [
+        "| half | model | simulations | sliced Wasserstein | C2ST | worst bias "
+        "| worst sd ratio | seconds | failures |",
+        "|---|---|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for (half, name, simulations), found in sorted(cells.items()):
+        figures = " | ".join(_text(found[figure]) for figure in FIGURES)
+        lines.append(f"| {half} | {name} | {simulations:,} | {figures} | {found['failures']} |")
+    return "\n".join(lines)
+
+
+def _text(value: float) -> str:
+    return "failed" if np.isinf(value) else f"{value:.3g}"
+
+
+def summarise(cells: Cells) -> dict[str, Any]:
+    """For each half and budget: median and worst; and how many entries gain from more simulations."""
+    found: dict[str, Any] = {}
+    for half in sorted({half for half, _, _ in cells}):
+        budgets = sorted({simulations for of, _, simulations in cells if of == half})
+        found[half] = {
+            str(n): _over_entries([c for (of, _, m), c in cells.items() if (of, m) == (half, n)])
+            for n in budgets
+        }
+        names = {name for of, name, _ in cells if of == half}
+        pairs = [
+            [cells[half, name, n]["sliced_wasserstein"] for n in (FEW, MANY)]
+            for name in sorted(names)
+            if all((half, name, n) in cells for n in (FEW, MANY))
+        ]
+        better = sum(many < few for few, many in pairs)
+        found[half][f"better_at_{MANY}_than_at_{FEW}"] = f"{better} of {len(pairs)}"
+    return found
+
+
+def _over_entries(cells: list[dict[str, Any]]) -> dict[str, Any]:
+    summary: dict[str, Any] = {
+        "entries": len(cells),
+        "failures": sum(cell["failures"] for cell in cells),
+    }
+    for figure in ("sliced_wasserstein", "c2st", "worst_bias", "seconds"):
+        values = [cell[figure] for cell in cells]
+        for word, value in (("median", np.median(values)), ("worst", np.max(values))):
+            summary[f"{word}_{figure}"] = round(float(value), 4) if np.isfinite(value) else None
+    return summary
+
+
+def main() -> None:
+    """Print and write the table and its summary."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("trials", nargs="?", type=Path, default=OUT)
+    parser.add_argument("--out", type=Path, default=OUT.with_name("table"))
+    options = parser.parse_args()
+    cells = collect(read(options.trials))
+    text, summary = markdown(cells), json.dumps(summarise(cells), indent=2)
+    options.out.with_suffix(".md").write_text(text + "\n")
+    options.out.with_suffix(".json").write_text(summary + "\n")
+    print(text, summary, sep="\n\n")
+
+
+if __name__ == "__main__":
+    main()
