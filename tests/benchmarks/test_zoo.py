@@ -36,6 +36,7 @@ def test_series(name):
     assert entry.citation
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ZOO)
 def test_prior_draws_simulate(name):
     entry = ZOO[name]
@@ -45,6 +46,7 @@ def test_prior_draws_simulate(name):
     assert name in MAY_FAIL or np.isfinite(found.series).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ZOO)
 def test_reference(name):
     entry, found = ZOO[name], load(name)  # which compares model and prior
