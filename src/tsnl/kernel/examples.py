@@ -31,20 +31,25 @@ class Examples(eqx.Module):
 
     Attributes:
         y: standardised rows, finite everywhere.
-        targets: the same as a head takes them, with the bins of counts.
         seen: which entries a memory may see; all False for a failed or a padding series.
         u: standardised inputs.
         theta: standardised parameters of each series.
+        bins: rows as a head takes them, with the bins of counts; None where it takes y itself.
         features: of the past of every row, where the memory has no weights; None where each member has
             to compute its own.
     """
 
     y: Float[Array, "N T d_y"]
-    targets: Float[Array, "N T entries"]
     seen: Bool[Array, "N T d_y"]
     u: Float[Array, "N T d_u"]
     theta: Float[Array, "N size"]
+    bins: Float[Array, "N T entries"] | None = None
     features: Float[Array, "N T F"] | None = None
+
+    @property
+    def targets(self) -> Float[Array, "N T entries"]:
+        """Rows as a head takes them."""
+        return self.y if self.bins is None else self.bins
 
     def along(self, member: Member) -> Float[Array, "N T F"]:
         """What a member's head sees before each row."""
@@ -70,8 +75,8 @@ def standardise(
         noise = jax.random.uniform(key, y.shape, minval=-0.5, maxval=0.5)
         y += jnp.where(np.array(spec.integer), noise, 0.0)
     u, theta = scaling.standardise_u(jnp.asarray(simulated.inputs)), jnp.asarray(simulated.z)
-    targets = head_rows(spec, scaling, y)
-    return Examples(scaling.standardise(y), targets, jnp.asarray(seen), u, scaling.standardise_z(theta))
+    bins = head_rows(spec, scaling, y) if spec.discrete else None
+    return Examples(scaling.standardise(y), jnp.asarray(seen), u, scaling.standardise_z(theta), bins)
 
 
 def head_rows(

@@ -47,7 +47,7 @@ def learn(
         effort: share of the training steps to take.
     """
     scaling, groups = centred_at(scaling, simulated.z[chosen]), spec.groups()
-    targets = _targets(spec, simulated, chosen)
+    targets = targets_of(spec, simulated, chosen)
     use, held = split(rng, targets, spec.num_members, training.held_out, spec.lag)
     keys = jax.random.split(key, 3)
     seen = np.isfinite(spec.rows(simulated.series))
@@ -95,7 +95,7 @@ def held_out_scores(
     `np.random.default_rng(0)` in the place of `rng`.
     """
     spec = kernels[0].spec
-    targets = _targets(spec, simulated, chosen)
+    targets = targets_of(spec, simulated, chosen)
     _, held = split(np.random.default_rng(0), targets, spec.num_members, held_out, spec.lag)
     count = held.sum(axis=(0, 2))
     found = []
@@ -109,7 +109,7 @@ def held_out_scores(
     return found
 
 
-def _targets(
+def targets_of(
     spec: KernelSpec, simulated: Simulated, chosen: Bool[np.ndarray, " N"]
 ) -> Bool[np.ndarray, "N T"]:
     """The rows that may be learned from."""

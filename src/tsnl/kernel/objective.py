@@ -65,8 +65,8 @@ class Objective:
         examples, length = self.examples, use.shape[1]
         if examples.features is not None:
             series, time = units // length, units % length
-            rows = (examples.targets[series, time], examples.features[series, time])
-            mean = jnp.mean(member.head.log_probs(*rows, examples.theta[series]))
+            picked = examples.targets[series, time], examples.features[series, time]
+            mean = jnp.mean(member.head.log_probs(*picked, examples.theta[series]))
         else:
             some = examples.take(units)
             features, there = some.along(member), use[units]

@@ -7,8 +7,9 @@ from jaxtyping import Array, Bool, Float, Key
 
 from tsnl.kernel import KernelSpec, Scaling, fit_scaling
 from tsnl.kernel.examples import Simulated as Arrays
-from tsnl.kernel.learn import held_out_scores, learn
+from tsnl.kernel.learn import learn
 from tsnl.kernel.scaling import fit_profile
+from tsnl.kernel.select import theta_scores
 from tsnl.methods.sequential.options import Sequential
 from tsnl.methods.sequential.simulated import Simulated
 from tsnl.problem import Problem
@@ -47,10 +48,10 @@ def choose_transforms(
     simulated: Simulated,
     chosen: Bool[np.ndarray, " capacity"],
 ) -> tuple[str, ...]:
-    """The transform of each column, by the held-out log-score of kernels that are briefly trained.
+    """The transform of each column, by how well briefly trained kernels tell parameters apart.
 
-    One other than none is taken where its gain, over series that were held out, is larger than its
-    standard error. Scores are in the user's units, Jacobians included.
+    One other than none is taken where its gain, over series that were held out, is larger than twice
+    its standard error.
     """
     none = ("none",) * spec.d_y
     candidates = _candidates(spec, np.concatenate(problem.panel), simulated.there.series)
@@ -70,7 +71,7 @@ def choose_transforms(
             gain = scores(tried) - first
             gain = np.where(np.isnan(gain), np.where(np.isnan(first), 1.0, -np.inf), gain)
             mean, error = gain.mean(), gain.std() / max(np.sqrt(len(gain) - 1), 1.0)
-            if mean > max(best, error):
+            if mean > max(best, 2 * error):
                 best = float(mean)
                 for j in columns:
                     found[j] = name
@@ -108,11 +109,12 @@ def _scores(
     chosen: Bool[np.ndarray, " capacity"],
     scaling: Scaling,
 ) -> Float[np.ndarray, " n"]:
-    """Mean log-score a row of each series that was held out; NaN where training diverged."""
+    """Of each series that was held out; NaN where training diverged."""
     patterns = [np.isfinite(one) for one in problem.panel]
     given = (spec, scaling, simulated, chosen, patterns, options.training)
     try:
         kernel, _ = learn(key, np.random.default_rng(0), *given, effort=TRIED)
     except FloatingPointError:
         return np.full(1, np.nan)
-    return held_out_scores(key, [kernel], simulated, chosen, options.training.held_out)[0]
+    others = simulated.z[chosen]
+    return theta_scores(key, kernel, simulated, chosen, others, options.training.held_out)
