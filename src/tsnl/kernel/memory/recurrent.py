@@ -49,7 +49,7 @@ class Recurrent:
 class RecurrentMemory(Memory):
     """See `Recurrent`."""
 
-    layers: tuple[tuple[Float[Array, "seen gates"], Float[Array, " gates"]], ...]
+    layers: tuple[tuple[Float[Array, "_ gates"], Float[Array, " gates"]], ...]
 
     def init(self) -> Float[Array, "depth n"]:
         """Nothing seen."""
