@@ -73,7 +73,8 @@ def kernel_of(name):
     y, z, u = (spec.d_y,), (spec.size,), (spec.d_u,)
     scaling = Scaling(
         some(*y, low=0.5, high=2.0), some(*y), some(*y, low=0.5, high=2.0),
-        some(*z), some(*z, low=0.5, high=2.0), transform, some(*u), some(*u, low=0.5, high=2.0),
+        some(*z), some(*z, low=0.5, high=2.0), (transform,) * spec.d_y,
+        some(*u), some(*u, low=0.5, high=2.0), jnp.full(spec.d_y, -jnp.inf),
     )  # fmt: skip
     members, static = eqx.partition(fresh_members(jax.random.key(1), spec), eqx.is_inexact_array)
     members = eqx.combine(jax.tree.map(lambda x: x + 0.1 * some(*x.shape), members), static)

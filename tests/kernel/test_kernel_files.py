@@ -17,7 +17,7 @@ SPEC = KernelSpec(Mixture(num_components=2, width=2, depth=1), (Lags(1), Decays(
 @cache
 def kernel():
     one = jnp.ones(1)
-    scaling = Scaling(one, one, one, one, one, "asinh")
+    scaling = Scaling(one, one, one, one, one, ("asinh",), low=-jnp.inf * one)
     members = fresh_members(jax.random.key(0), SPEC)
     return Kernel(members, scaling, Region.unknown(1, SPEC.groups()), SPEC)
 

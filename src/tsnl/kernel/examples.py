@@ -47,7 +47,7 @@ class Examples(eqx.Module):
     features: Float[Array, "N T F"] | None = None
 
     @property
-    def targets(self) -> Float[Array, "N T entries"]:
+    def targets(self) -> Float[Array, "..."]:
         """Rows as a head takes them."""
         return self.y if self.bins is None else self.bins
 

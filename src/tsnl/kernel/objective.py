@@ -54,8 +54,8 @@ class Objective:
         fixed: Any,
         units: Int[Array, " n"],
         use: Bool[Array, "N T"],
-        spots: Int[Array, "n k"] | None,
         strength: float | Float[Array, ""],
+        spots: Int[Array, "n k"] | None = None,
     ) -> Float[Array, ""]:
         """The loss over the rows in use of some units, and the penalty in this strength.
 

@@ -221,7 +221,7 @@ def _look(
         return _step(loss, state, data, *now, course, options), None
 
     new = jax.lax.scan(step, state, (times, keys))[0]
-    value = loss(new.average, data.fixed, data.check, data.held, None, 0.0)
+    value = loss(new.average, data.fixed, data.check, data.held, 0.0)
     better = value < state.best_loss
     new = new._replace(
         best=jnp.where(better, new.average, state.best),
@@ -251,7 +251,7 @@ def _step(
     places = (jnp.arange(n) + jax.random.uniform(key, (n,))) / n  # one from each of n equal parts
     units, strength = pick(data.counts, places), options.penalty / jnp.sum(data.use)
     spots = loss.spots(jax.random.fold_in(key, 1), n)
-    gradient = jax.grad(loss)(state.weights, data.fixed, units, data.use, spots, strength)
+    gradient = jax.grad(loss)(state.weights, data.fixed, units, data.use, strength, spots)
     updates, moments = _optimiser(options).update(gradient, state.moments)
     size = rate * _schedule(t / (looks * options.check_every))
     weights = state.weights - size * updates
