@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from tsnl.checks import one_step_of, predictive_draws
-from tsnl.checks.one_step import one_step
+from tsnl.checks.one_step import _exact, one_step
 from tsnl.kernel import Head, Kernel, KernelSpec, Lags, Mixture, Region, Scaling
+from tsnl.kernel.heads.counts import CountsHead
 from tsnl.kernel.member import fresh_members
 from tsnl.likelihood.surrogate import SurrogateLikelihood
 from tsnl.problem.draws import thinned
@@ -31,9 +32,11 @@ def bare(likelihood):
 
 
 def counting(likelihood):
-    """The same kernel, told that y is integer-valued."""
-    kernel = likelihood.kernel
-    return replace(likelihood, kernel=replace(kernel, spec=replace(kernel.spec, integer=True)))
+    """The same kernel, as one of counts."""
+    kernel, head = likelihood.kernel, likelihood.kernel.members.head
+    members = replace(kernel.members, head=CountsHead(head.parts, head.options, head.groups, (True,)))
+    changed = replace(kernel, members=members, spec=replace(kernel.spec, integer=(True,)))
+    return replace(likelihood, kernel=changed)
 
 
 def ask(result, likelihood, seed=0, series=None):
@@ -93,13 +96,14 @@ def test_log_scores_are_of_the_average_density(result):
 
 
 def test_integers_get_values_drawn_from_their_step(result):
-    likelihood = result.posterior.likelihood
-    ones = [ask(result, counting(likelihood), seed=seed).pit for seed in (0, 1)]
+    likelihood = counting(result.posterior.likelihood)
+    ones = [ask(result, likelihood, seed=seed).pit for seed in (0, 1)]
     assert not np.array_equal(*ones)
-    series = result.problem.series
-    ends = [ask(result, likelihood, series=series + shift).pit for shift in (-0.5, 0.5)]
+    targets = likelihood.kernel.targets(jnp.asarray(result.problem.series, dtype=float))
+    z = jnp.asarray(thinned(result.unconstrained(), 20))
+    below, above = (np.asarray(x) for x in _exact(likelihood, targets, z))
     for pit in ones:
-        assert ((pit > ends[0] - 1e-6) & (pit < ends[1] + 1e-6)).all()
+        assert ((pit > below - 1e-6) & (pit < 1 - above + 1e-6)).all()
 
 
 def test_predictive_draws_have_the_right_shares(result):

@@ -17,7 +17,7 @@ SPEC = KernelSpec(Mixture(num_components=2, width=2, depth=1), (Lags(1), Decays(
 @cache
 def kernel():
     one = jnp.ones(1)
-    scaling = Scaling(one, one, one, one, one, "asinh")
+    scaling = Scaling(one, one, one, one, one, ("asinh",), low=-jnp.inf * one)
     members = fresh_members(jax.random.key(0), SPEC)
     return Kernel(members, scaling, Region.unknown(1, SPEC.groups()), SPEC)
 
@@ -81,14 +81,6 @@ def without_a_spec(tensors, facts):
     facts.pop("spec")
 
 
-def without_a_transform(tensors, facts):
-    facts.pop("transform")
-
-
-def of_no_transform(tensors, facts):
-    facts["transform"] = "cube"
-
-
 CHANGES = {
     "members": changed(num_members=3),
     "columns": changed(d_y=2),
@@ -104,8 +96,6 @@ CHANGES = {
     "kind": of_another_class,
     "class": of_no_class,
     "spec": without_a_spec,
-    "transform": without_a_transform,
-    "cube": of_no_transform,
 }
 
 

@@ -155,9 +155,9 @@ def test_counts_stay_counts_in_an_update():
     stream = result.posterior.update(rows[20:], num_particles=100)
     np.testing.assert_array_equal(stream.series, rows)
     np.testing.assert_array_equal(stream.posterior.panel[0], rows)
-    assert stream.posterior.kernel.spec.integer
+    assert stream.posterior.kernel.spec.integer == (True,)
     refined = result.refine(stream, simulations=4, seed=1)
-    assert refined.posterior.kernel.spec.integer
+    assert refined.posterior.kernel.spec.integer == (True,)
     forecast = refined.forecast(3, seed=0, num_draws=20).draws
     np.testing.assert_array_equal(forecast, np.round(forecast))
 

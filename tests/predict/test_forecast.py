@@ -53,7 +53,7 @@ class Autoregressive:
 def known_kernel(sd=0.5, integer=False):
     """A kernel whose futures are known in closed form; its past is longer than it needs."""
     memory = (Lags(2), Decays((0.5,)))
-    spec = KernelSpec(Autoregressive(sd), memory, 1, 0, 1, num_members=2, integer=integer)
+    spec = KernelSpec(Autoregressive(sd), memory, 1, 0, 1, num_members=2, integer=(integer,))
     one = jnp.ones(1)
     scaling = Scaling(one, 3.0 * one, 2.0 * one, 0.0 * one, one, "none")
     members = fresh_members(jax.random.key(0), spec)

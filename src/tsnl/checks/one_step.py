@@ -54,19 +54,22 @@ def one_step(
     Of an integer-valued y, a PIT value is drawn evenly from its step.
     """
     key_noise, key_draw, key_tie = jax.random.split(key, 3)
+    kernel, points = likelihood.kernel, jnp.asarray(z)
     rows = jnp.asarray(series, dtype=likelihood.log_jacobian.dtype)
-    if likelihood.kernel.spec.integer:
-        rows += jax.random.uniform(key_noise, rows.shape, minval=-0.5, maxval=0.5)
-    targets = likelihood.kernel.scaling.standardise(rows)
-    points = jnp.asarray(z)
-    if isinstance(likelihood.kernel.members.head, HasConditionals):
-        below, above = _exact(likelihood, targets, points)
+    if any(kernel.spec.integer) and not kernel.spec.discrete:
+        noise = jax.random.uniform(key_noise, rows.shape, minval=-0.5, maxval=0.5)
+        rows += jnp.where(np.array(kernel.spec.integer), noise, 0.0)
+    tie = jax.random.uniform(key_tie, rows.shape)  # the place in the step of a count, or between draws
+    if isinstance(kernel.members.head, HasConditionals):
+        below, above = _exact(likelihood, kernel.targets(rows), points)
     else:
-        draws = _draw(key_draw, likelihood, points, NUM_SIMULATED)
-        under = (draws < targets).sum(axis=0)
-        tie = jax.random.uniform(key_tie, targets.shape)  # the place between two draws
-        below = (under + tie) / (NUM_SIMULATED + 1)
-        above = (NUM_SIMULATED - under + 1 - tie) / (NUM_SIMULATED + 1)
+        draws, targets = (
+            _draw(key_draw, likelihood, points, NUM_SIMULATED),
+            kernel.scaling.standardise(rows),
+        )
+        below, above = (x.sum(axis=0) / (NUM_SIMULATED + 1) for x in (draws < targets, draws > targets))
+    step = 1 - below - above
+    below, above = below + tie * step, above + (1 - tie) * step
     there = np.asarray(likelihood.targets)
     below, above = (np.asarray(x, dtype=float)[there] for x in (below, above))
     return OneStep(
@@ -82,7 +85,7 @@ def predictive_draws(
 ) -> Float[np.ndarray, "count T d_y"]:
     """Draws of each row given the observed rows before it, in the user's units."""
     draws = _draw(key, likelihood, jnp.asarray(z), count)
-    return np.asarray(likelihood.kernel.scaling.restore(draws))
+    return np.asarray(likelihood.kernel.restore(draws))
 
 
 def _conditional(head: Head) -> HasConditionals:
@@ -92,7 +95,7 @@ def _conditional(head: Head) -> HasConditionals:
 
 @eqx.filter_jit
 def _exact(
-    likelihood: SurrogateLikelihood, targets: Float[Array, "T d_y"], z: Float[Array, "n size"]
+    likelihood: SurrogateLikelihood, targets: Float[Array, "T entries"], z: Float[Array, "n size"]
 ) -> tuple[Float[Array, "T d_y"], Float[Array, "T d_y"]]:
     """Probabilities below and above, averaged over draws and members.
 

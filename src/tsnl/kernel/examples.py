@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from tsnl.kernel.member import Member
+from tsnl.kernel.member import KernelSpec, Member
 from tsnl.kernel.scaling import Scaling
 
 
@@ -34,6 +34,7 @@ class Examples(eqx.Module):
         seen: which entries a memory may see; all False for a failed or a padding series.
         u: standardised inputs.
         theta: standardised parameters of each series.
+        bins: rows as a head takes them, with the bins of counts; None where it takes y itself.
         features: of the past of every row, where the memory has no weights; None where each member has
             to compute its own.
     """
@@ -42,7 +43,13 @@ class Examples(eqx.Module):
     seen: Bool[Array, "N T d_y"]
     u: Float[Array, "N T d_u"]
     theta: Float[Array, "N size"]
+    bins: Float[Array, "N T entries"] | None = None
     features: Float[Array, "N T F"] | None = None
+
+    @property
+    def targets(self) -> Float[Array, "..."]:
+        """Rows as a head takes them."""
+        return self.y if self.bins is None else self.bins
 
     def along(self, member: Member) -> Float[Array, "N T F"]:
         """What a member's head sees before each row."""
@@ -56,19 +63,28 @@ class Examples(eqx.Module):
 @eqx.filter_jit
 def standardise(
     key: Key[Array, ""],
-    series: Float[Array | np.ndarray, "N T d_y"],
-    inputs: Float[Array | np.ndarray, "N T d_u"],
-    z: Float[Array | np.ndarray, "N size"],
-    seen: Bool[Array | np.ndarray, "N T d_y"],
+    spec: KernelSpec,
     scaling: Scaling,
-    integer: bool,
+    simulated: Simulated,
+    seen: Bool[Array | np.ndarray, "N T d_y"],
 ) -> Examples:
-    """Examples in the networks' units; counts get uniform noise on their steps."""
-    y = jnp.where(jnp.isfinite(series), series, 0.0)
-    if integer:
-        y += jax.random.uniform(key, y.shape, minval=-0.5, maxval=0.5)
-    u = scaling.standardise_u(jnp.asarray(inputs))
-    return Examples(scaling.standardise(y), jnp.asarray(seen), u, scaling.standardise_z(jnp.asarray(z)))
+    """Examples in the networks' units; counts get uniform noise where a head takes them for reals."""
+    rows = jnp.asarray(simulated.series)
+    y = jnp.where(jnp.isfinite(rows), rows, 0.0)
+    if any(spec.integer) and not spec.discrete:
+        noise = jax.random.uniform(key, y.shape, minval=-0.5, maxval=0.5)
+        y += jnp.where(np.array(spec.integer), noise, 0.0)
+    u, theta = scaling.standardise_u(jnp.asarray(simulated.inputs)), jnp.asarray(simulated.z)
+    bins = head_rows(spec, scaling, y) if spec.discrete else None
+    return Examples(scaling.standardise(y), jnp.asarray(seen), u, scaling.standardise_z(theta), bins)
+
+
+def head_rows(
+    spec: KernelSpec, scaling: Scaling, rows: Float[Array, "*T d_y"]
+) -> Float[Array, "*T entries"]:
+    """What a head takes of rows in the user's units: standardised, and the bins of counts."""
+    y = scaling.standardise(rows)
+    return jnp.concatenate([y, *scaling.edges(rows)], axis=-1) if spec.discrete else y
 
 
 def pick(counts: Int[Array, " units"], places: Float[Array, " n"]) -> Int[Array, " n"]:

@@ -8,13 +8,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Key
+from jaxtyping import Array, Bool, Float, Int, Key
 
+from tsnl.kernel.examples import head_rows
 from tsnl.kernel.heads.base import Head
 from tsnl.kernel.member import KernelSpec, Member, features_before, fresh_members, has_weights
 from tsnl.kernel.memory.base import State, after
 from tsnl.kernel.region import Region
-from tsnl.kernel.scaling import TRANSFORMS, Scaling
+from tsnl.kernel.scaling import Scaling
 from tsnl.problem.series import as_inputs
 from tsnl.store import codec, files
 
@@ -85,6 +86,23 @@ class Kernel(eqx.Module):
         """What the heads see before each row of a standardised series."""
         return self._each_memory(lambda memory: features_before(memory, y, seen, u))
 
+    def targets(self, rows: Float[Array, "*T d_y"]) -> Float[Array, "*T entries"]:
+        """What a head takes of rows in the user's units: standardised, and the bins of counts."""
+        return head_rows(self.spec, self.scaling, rows)
+
+    def log_jacobian(self, rows: Float[Array, "*T d_y"]) -> Float[Array, "*T d_y"]:
+        """Of the change of units, of each entry; a probability has none."""
+        found = self.scaling.log_jacobian(rows)
+        return jnp.where(np.array(self.spec.integer), 0.0, found) if self.spec.discrete else found
+
+    def restore(self, v: Float[Array, "*T d_y"]) -> Float[Array, "*T d_y"]:
+        """Standardised rows in the user's units; counts are whole, and none below the lowest."""
+        y = self.scaling.restore(v)
+        if not any(self.spec.integer):
+            return y
+        whole = jnp.maximum(jnp.round(y), self.scaling.low)
+        return jnp.where(np.array(self.spec.integer), whole, y)
+
     def remember(
         self, rows: Float[Array | np.ndarray, "T d_y"], inputs: Float[Array | np.ndarray, "T d_u"]
     ) -> State:
@@ -144,7 +162,7 @@ class Kernel(eqx.Module):
     def save(self, path: Path) -> None:
         """Write one safetensors file: the weights, and everything else as JSON in its header."""
         leaves = jax.tree.leaves(eqx.filter(self, eqx.is_array))
-        facts = {"spec": codec.encode(self.spec), "transform": self.scaling.transform}
+        facts = {"spec": codec.encode(self.spec)}
         files.write_tensors(path, {f"{i:04d}": np.asarray(x) for i, x in enumerate(leaves)}, facts)
 
     @staticmethod
@@ -156,11 +174,11 @@ class Kernel(eqx.Module):
         """
         tensors, facts = files.read_tensors(path)
         try:
-            spec, transform = codec.decode(facts["spec"]), facts["transform"]
-            if not isinstance(spec, KernelSpec) or transform not in TRANSFORMS:
-                raise ValueError(f"it holds a {type(spec).__name__} with transform {transform!r}")
+            spec = codec.decode(facts["spec"])
+            if not isinstance(spec, KernelSpec):
+                raise ValueError(f"it holds a {type(spec).__name__}")
             region = Region.unknown(spec.d_y, spec.groups())
-            skeleton = eqx.filter_eval_shape(_untrained, spec, transform, region)
+            skeleton = eqx.filter_eval_shape(_untrained, spec, region)
         except Exception as error:  # whatever a class makes of arguments that are not its own
             raise ValueError(f"{path.name} is no kernel: {error!r}") from error
         arrays, static = eqx.partition(skeleton, lambda x: isinstance(x, jax.ShapeDtypeStruct))
@@ -172,11 +190,11 @@ class Kernel(eqx.Module):
         return eqx.combine(jax.tree.unflatten(tree, filled), static)
 
 
-def _untrained(spec: KernelSpec, transform: Any, region: Region) -> Kernel:
+def _untrained(spec: KernelSpec, region: Region) -> Kernel:
     """A kernel of the right shapes."""
     members = fresh_members(jax.random.key(0), spec)
     y, z, u = jnp.zeros(spec.d_y), jnp.zeros(spec.size), jnp.zeros(spec.d_u)
-    scaling = Scaling(y, y, y, z, z, transform, u, u)
+    scaling = Scaling(y, y, y, z, z, jnp.zeros(spec.d_y, jnp.int32), u, u, y, jnp.zeros(spec.profile))
     return Kernel(members, scaling, region, spec)
 
 
@@ -193,17 +211,25 @@ def predict_row(
     memory: State,
     row: Float[Array | np.ndarray, " d_y"],
     inputs: Float[Array | np.ndarray, " d_u"],
+    time: Int[Array | np.ndarray, ""],
     z: Float[Array | np.ndarray, "n size"],
 ) -> tuple[Float[Array, " n"], Float[Array, ""], State]:
-    """Log-density of a row at every z, its distance from the region, and the memory with it."""
+    """Log-density of a row at every z, its distance from the region, and the memory with it.
+
+    Its time counts from 0.
+    """
     scaling, seen = kernel.scaling, ~jnp.isnan(row)
     filled = jnp.where(seen, row, 0.0)
-    y, u = scaling.standardise(filled), scaling.standardise_u(jnp.asarray(inputs))
+    y, u = (
+        scaling.standardise(filled),
+        scaling.standardise_u(jnp.asarray(inputs)[None], jnp.asarray(time))[0],
+    )
     one = kernel.next_features(memory, u)[:, None]
     features = jnp.broadcast_to(one, (len(one), len(z), one.shape[2]))
+    target = kernel.targets(filled)
     log_q = kernel.log_probs(
-        jnp.broadcast_to(y, (len(z), len(y))), features, scaling.standardise_z(jnp.asarray(z))
+        jnp.broadcast_to(target, (len(z), len(target))), features, scaling.standardise_z(jnp.asarray(z))
     )
-    log_q += jnp.sum(scaling.log_jacobian(filled))
+    log_q += jnp.sum(kernel.log_jacobian(filled))
     distance = kernel.region.distance(y[None], one[0], kernel.spec.groups())[0]
     return log_q, distance, kernel.push(memory, y, seen, u)

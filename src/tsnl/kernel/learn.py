@@ -47,7 +47,7 @@ def learn(
         effort: share of the training steps to take.
     """
     scaling, groups = centred_at(scaling, simulated.z[chosen]), spec.groups()
-    targets = _targets(spec, simulated, chosen)
+    targets = targets_of(spec, simulated, chosen)
     use, held = split(rng, targets, spec.num_members, training.held_out, spec.lag)
     keys = jax.random.split(key, 3)
     seen = np.isfinite(spec.rows(simulated.series))
@@ -70,8 +70,9 @@ def prepare(
     """Simulated series as a kernel of a spec learns from them."""
     dtype = jnp.result_type(float)
     inputs = simulated.inputs[:, :1, :0] if spec.whole else simulated.inputs
-    rows, inputs, z = (x.astype(dtype) for x in (spec.rows(simulated.series), inputs, simulated.z))
-    return standardise(key, rows, inputs, z, seen, scaling, spec.integer)
+    rows = spec.rows(simulated.series).clip(-1e30, 1e30)
+    given = Simulated(*(x.astype(dtype) for x in (rows, inputs, simulated.z)))
+    return standardise(key, spec, scaling, given, seen)
 
 
 def centred_at(scaling: Scaling, z: Float[np.ndarray, "n size"]) -> Scaling:
@@ -88,25 +89,27 @@ def held_out_scores(
     chosen: Bool[np.ndarray, " N"],
     held_out: float,
 ) -> list[Float[np.ndarray, " n"]]:
-    """By each kernel, the mean log-score a row of each series that was held out.
+    """By each kernel, the mean log-score a row of each series held out, in the user's units.
 
     Only members that did not see a series score it. The kernels must have been learned with
     `np.random.default_rng(0)` in the place of `rng`.
     """
     spec = kernels[0].spec
-    targets = _targets(spec, simulated, chosen)
+    targets = targets_of(spec, simulated, chosen)
     _, held = split(np.random.default_rng(0), targets, spec.num_members, held_out, spec.lag)
     count = held.sum(axis=(0, 2))
     found = []
     for kernel in kernels:
         seen = np.isfinite(spec.rows(simulated.series))
         examples = prepare(key, kernel.spec, kernel.scaling, simulated, seen)
-        scores = np.where(held, np.asarray(_scores(kernel, examples)), 0.0).sum(axis=(0, 2))
+        rows = np.nan_to_num(kernel.spec.rows(simulated.series)).clip(-1e30, 1e30)
+        jacobian = np.asarray(_jacobian(kernel, rows.astype(jnp.result_type(float))))
+        scores = np.where(held, np.asarray(_scores(kernel, examples)) + jacobian, 0.0).sum(axis=(0, 2))
         found.append(scores[count > 0] / count[count > 0])
     return found
 
 
-def _targets(
+def targets_of(
     spec: KernelSpec, simulated: Simulated, chosen: Bool[np.ndarray, " N"]
 ) -> Bool[np.ndarray, "N T"]:
     """The rows that may be learned from."""
@@ -168,11 +171,16 @@ def _some_rows(
 
 
 @eqx.filter_jit
+def _jacobian(kernel: Kernel, rows: Float[Array | np.ndarray, "N T d_y"]) -> Float[Array, "N T"]:
+    return jnp.sum(kernel.log_jacobian(jnp.asarray(rows)), axis=2)
+
+
+@eqx.filter_jit
 def _scores(kernel: Kernel, examples: Examples) -> Float[Array, "M N T"]:
     """The log-density of every row by every member, in standardised units."""
 
     def one(example: Examples) -> Float[Array, "M T"]:
         features = kernel.features(example.y, example.seen, example.u)
-        return kernel.member_log_probs(example.y, features, example.theta)
+        return kernel.member_log_probs(example.targets, features, example.theta)
 
     return jnp.swapaxes(jax.lax.map(one, examples, batch_size=4), 0, 1)

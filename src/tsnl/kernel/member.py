@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Key
 
-from tsnl.kernel.heads.base import Groups, Head, HeadFamily
+from tsnl.kernel.heads.base import CountsFamily, Groups, Head, HeadFamily
 from tsnl.kernel.memory.base import Beside, Group, Memory, MemoryFamily, along
 from tsnl.kernel.memory.lags import INPUT, Lags
 from tsnl.store.registry import register
@@ -32,8 +32,9 @@ class KernelSpec:
         size: number of parameters.
         num_members: densities in the ensemble.
         whole: whether a series is one row of T d_y entries, as in SNL, or T rows.
-        integer: whether y is integer-valued: uniform noise was added to it in training.
+        integer: which entries of a row are integer-valued; none where it is empty.
         gaps: whether it learned from pasts with entries missing.
+        profile: rows and columns of the profile of all series along time, none where it is (0, 0).
     """
 
     head: HeadFamily
@@ -43,8 +44,19 @@ class KernelSpec:
     size: int
     num_members: int
     whole: bool = False
-    integer: bool = False
+    integer: tuple[bool, ...] = ()
     gaps: bool = False
+    profile: tuple[int, int] = (0, 0)
+
+    @property
+    def num_known(self) -> int:
+        """What is known of a row before it: columns of inputs, and of the profile."""
+        return self.d_u + self.profile[1]
+
+    @property
+    def discrete(self) -> bool:
+        """Whether the head gives probabilities of counts; else they get uniform noise in training."""
+        return any(self.integer) and isinstance(self.head, CountsFamily)
 
     @property
     def lag(self) -> int:
@@ -134,10 +146,13 @@ def _prototype(spec: KernelSpec) -> tuple[Member, Groups]:
 def _make(key: Key[Array, ""], spec: KernelSpec) -> Member:
     """One member."""
     keys = jax.random.split(jax.random.fold_in(key, 1), max(len(spec.memory), 1))
-    parts = (one.make(k, spec.d_y, spec.d_u) for one, k in zip(spec.memory, keys, strict=False))
+    parts = (one.make(k, spec.d_y, spec.num_known) for one, k in zip(spec.memory, keys, strict=False))
     memory = Beside(tuple(parts))
-    head = spec.head.make(key, spec.d_y, _all_groups(memory, spec.d_u), spec.size)
-    return Member(memory, head, spec.d_u)
+    shape = (spec.d_y, _all_groups(memory, spec.num_known), spec.size)
+    if any(spec.integer) and isinstance(spec.head, CountsFamily):
+        return Member(memory, spec.head.make_counts(key, *shape, spec.integer), spec.num_known)
+    head = spec.head.make(key, *shape)
+    return Member(memory, head, spec.num_known)
 
 
 def has_weights(memory: Memory) -> bool:

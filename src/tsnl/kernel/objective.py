@@ -7,12 +7,13 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, Key
 
 from tsnl.kernel.examples import Examples
 from tsnl.kernel.member import Member
 
-LEAST_SERIES = 8  # in a step, where whole series are learned from
+LEAST_SERIES = 32  # in a step, where whole series are learned from
+ROWS_EACH = 16  # of each series in a step, that its head is evaluated at
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,14 @@ class Objective:
             return num_rows
         return min(num_series, max(LEAST_SERIES, num_rows // length))
 
+    def spots(self, key: Key[Array, ""], n: int) -> Int[Array, "n k"] | None:
+        """Times at which the heads of n series are evaluated in a step; None for rows, or for all."""
+        length = self.examples.y.shape[1]
+        if self.examples.features is not None or length <= ROWS_EACH:
+            return None
+        places = (jnp.arange(ROWS_EACH) + jax.random.uniform(key, (n, ROWS_EACH))) / ROWS_EACH
+        return jnp.floor(places * length).astype(jnp.int32)
+
     def __call__(
         self,
         weights: Float[Array, " weights"],
@@ -46,16 +55,25 @@ class Objective:
         units: Int[Array, " n"],
         use: Bool[Array, "N T"],
         strength: float | Float[Array, ""],
+        spots: Int[Array, "n k"] | None = None,
     ) -> Float[Array, ""]:
-        """The loss over the rows in use of some units, and the penalty in this strength."""
+        """The loss over the rows in use of some units, and the penalty in this strength.
+
+        Of whole series, the head may be evaluated at a few spots of each alone.
+        """
         member = eqx.combine(self.restore(weights), fixed, self.static)
         examples, length = self.examples, use.shape[1]
         if examples.features is not None:
             series, time = units // length, units % length
-            rows = examples.y[series, time], examples.features[series, time], examples.theta[series]
-            mean = jnp.mean(member.head.log_probs(*rows))
+            picked = examples.targets[series, time], examples.features[series, time]
+            mean = jnp.mean(member.head.log_probs(*picked, examples.theta[series]))
         else:
             some = examples.take(units)
-            log_q = jax.vmap(member.head.log_probs)(some.y, some.along(member), some.theta)
-            mean = jnp.sum(jnp.where(use[units], log_q, 0.0)) / jnp.sum(use[units])
+            features, there = some.along(member), use[units]
+            targets = some.targets
+            if spots is not None:
+                rows = jnp.arange(len(units))[:, None]
+                targets, features, there = (x[rows, spots] for x in (targets, features, there))
+            log_q = jax.vmap(member.head.log_probs)(targets, features, some.theta)
+            mean = jnp.sum(jnp.where(there, log_q, 0.0)) / jnp.maximum(jnp.sum(there), 1)
         return -mean + strength * member.head.penalty()

@@ -44,7 +44,7 @@ class Training:
     num_members: int = 5
     num_epochs: float = 20.0
     min_steps: int = 300
-    max_steps: int = 2000
+    max_steps: int = 6000
     batch_size: int = 256
     learning_rate: float = 1e-2
     averaging: float = 0.98
@@ -76,12 +76,14 @@ class Fit(NamedTuple):
         history: (look, member), NaN after a member's stop.
         num_steps: steps taken.
         num_retries: how often training diverged and was started again with smaller steps.
+        num_left_out: members that diverged at every step size, and were left out.
     """
 
     held_out_loss: float
     history: np.ndarray
     num_steps: int
     num_retries: int
+    num_left_out: int = 0
 
 
 def train(
@@ -113,15 +115,25 @@ def train(
     for retry in range(RETRIES + 1):
         course = jnp.asarray([rate, looks], dtype=float)
         fitted, history, losses = _train(key, members, examples, use, held, course, options)
-        if np.isfinite(losses).all():
+        good = np.isfinite(losses)
+        if good.all() or (retry == RETRIES and good.any()):
             seen = np.asarray(history)
             taken = int(np.isfinite(seen).any(axis=1).sum()) * options.check_every
-            return fitted, Fit(float(losses.mean()), seen, taken, retry)
+            fit = Fit(float(losses[good].mean()), seen, taken, retry, int((~good).sum()))
+            return _without_failed(fitted, good), fit
         rate *= SMALLER
     raise FloatingPointError(
         f"Training diverged with learning rates from {options.learning_rate} to {rate:.1e}. Look at "
         f"the simulated series for extreme values; transform='asinh' tames wide ranges."
     )
+
+
+def _without_failed(members: Member, good: Bool[np.ndarray, " M"]) -> Member:
+    """Members that diverged replaced by others in turn: shapes stay, the others count for more."""
+    if good.all():
+        return members
+    index = np.where(good, np.arange(len(good)), np.resize(np.flatnonzero(good), len(good)))
+    return jax.tree.map(lambda x: x[index] if eqx.is_array(x) else x, members)
 
 
 class _Progress(NamedTuple):
@@ -213,7 +225,7 @@ def _look(
     better = value < state.best_loss
     new = new._replace(
         best=jnp.where(better, new.average, state.best),
-        best_loss=jnp.where(better | jnp.isnan(value), value, state.best_loss),
+        best_loss=jnp.where(better, value, state.best_loss),
         num_worse=jnp.where(better, 0, state.num_worse + 1),
     )
     done = state.num_worse >= options.patience
@@ -238,7 +250,8 @@ def _step(
     n = loss.size(options.batch_size)
     places = (jnp.arange(n) + jax.random.uniform(key, (n,))) / n  # one from each of n equal parts
     units, strength = pick(data.counts, places), options.penalty / jnp.sum(data.use)
-    gradient = jax.grad(loss)(state.weights, data.fixed, units, data.use, strength)
+    spots = loss.spots(jax.random.fold_in(key, 1), n)
+    gradient = jax.grad(loss)(state.weights, data.fixed, units, data.use, strength, spots)
     updates, moments = _optimiser(options).update(gradient, state.moments)
     size = rate * _schedule(t / (looks * options.check_every))
     weights = state.weights - size * updates

@@ -21,7 +21,7 @@ class SurrogateLikelihood(eqx.Module):
 
     Attributes:
         kernel: the fitted kernel.
-        y: standardised rows, one series after the other, each filled up to the longest.
+        y: rows as the heads take them, one series after the other, each filled up to the longest.
         features: of their pasts, computed once: they do not depend on theta.
         targets: which rows count.
         log_jacobian: of the change from the user's units to the kernel's, of each row.
@@ -31,7 +31,7 @@ class SurrogateLikelihood(eqx.Module):
     """
 
     kernel: Kernel
-    y: Float[Array, "rows d_y"]
+    y: Float[Array, "rows entries"]
     features: Float[Array, "m rows F"]
     targets: Bool[Array, " rows"]
     log_jacobian: Float[Array, " rows"]
@@ -88,16 +88,17 @@ def _prepare(
     rows: Float[Array | np.ndarray, "n T d_y"],
     inputs: Float[Array | np.ndarray, "n T d_u"],
 ) -> tuple[
-    Float[Array, "rows d_y"], Float[Array, "m rows F"], Bool[Array, " rows"], Float[Array, " rows"]
+    Float[Array, "rows entries"], Float[Array, "m rows F"], Bool[Array, " rows"], Float[Array, " rows"]
 ]:
     scaling = kernel.scaling
     seen = ~jnp.isnan(rows)
     filled = jnp.where(seen, rows, 0.0)
     y, u = scaling.standardise(filled), scaling.standardise_u(jnp.asarray(inputs))
     features = jax.vmap(kernel.features, out_axes=1)(y, seen, u)  # (m, series, T, F)
-    log_jacobian = jnp.sum(jnp.where(seen, scaling.log_jacobian(filled), 0.0), axis=2)
+    log_jacobian = jnp.sum(jnp.where(seen, kernel.log_jacobian(filled), 0.0), axis=2)
+    targets = kernel.targets(filled)
     return (
-        y.reshape(-1, y.shape[2]),
+        targets.reshape(-1, targets.shape[2]),
         features.reshape(features.shape[0], y.shape[0] * y.shape[1], features.shape[3]),
         seen.all(axis=2).ravel(),
         log_jacobian.ravel(),

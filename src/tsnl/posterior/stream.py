@@ -127,7 +127,7 @@ class Stream:
     def _one(self, row: Float[np.ndarray, " d_y"], u: Float[np.ndarray, " d_u"]) -> "Stream":
         seen = np.isfinite(row)
         kernel, dtype = _kernel(self.start), self.cloud.z.dtype
-        given = row.astype(dtype), u.astype(dtype)
+        given = row.astype(dtype), u.astype(dtype), np.asarray(len(self.series))
         log_q, far, memory = predict_row(kernel, self.memory, *given, self.cloud.z)
         series = np.concatenate([self.series, row[None]])
         inputs = np.concatenate([self.inputs, u[None]])

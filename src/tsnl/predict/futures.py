@@ -30,7 +30,8 @@ def kernel_futures(
 ) -> Float[np.ndarray, "draw horizon d_y"]:
     """Roll the learned kernel forward from the end of the series, once for each draw of theta."""
     memory = kernel.remember(problem.series, problem.all_inputs(0, 1)[0])
-    law = KernelFuture(problem.prior, kernel, memory, jnp.asarray(inputs, dtype=float))
+    time = jnp.asarray(len(problem.series))
+    law = KernelFuture(problem.prior, kernel, memory, jnp.asarray(inputs, dtype=float), time)
     return _finite(each_draw(key, law, theta))
 
 
@@ -42,12 +43,14 @@ class KernelFuture(eqx.Module):
         kernel: the kernel.
         memory: what it keeps of the observed series.
         inputs: known inputs of the rows to come; no columns where there are none.
+        time: of the first row to come, counted from 0.
     """
 
     prior: Prior = eqx.field(static=True)
     kernel: Kernel
     memory: MemoryState
     inputs: Float[Array, "horizon d_u"]
+    time: Int[Array, ""]
 
     def __call__(self, key: Key[Array, ""], theta: Theta) -> Float[Array, "horizon d_y"]:
         """Draw the rows, in the user's units."""
@@ -57,14 +60,11 @@ class KernelFuture(eqx.Module):
         def step(memory: MemoryState, now: tuple[Array, Array]) -> tuple[MemoryState, Array]:
             key, u = now
             v = self.kernel.sample(key, self.kernel.next_features(memory, u), z)
-            y = scaling.restore(v)
-            if self.kernel.spec.integer:  # counts are rounded before they are remembered
-                y = jnp.round(y)
-                v = scaling.standardise(y)
-            return self.kernel.push(memory, v, jnp.ones(v.shape, bool), u), y
+            y = self.kernel.restore(v)  # counts are rounded before they are remembered
+            return self.kernel.push(memory, scaling.standardise(y), jnp.ones(v.shape, bool), u), y
 
         keys = jax.random.split(key, len(self.inputs))
-        return jax.lax.scan(step, self.memory, (keys, scaling.standardise_u(self.inputs)))[1]
+        return jax.lax.scan(step, self.memory, (keys, scaling.standardise_u(self.inputs, self.time)))[1]
 
 
 def simulator_futures(

@@ -89,7 +89,7 @@ class Track:
         assert kernel is not None
         cloud, dtype = self.cloud, self.cloud.z.dtype
         if np.isfinite(row).all():
-            given = (row.astype(dtype), stream.inputs[-1].astype(dtype))
+            given = (row.astype(dtype), stream.inputs[-1].astype(dtype), np.asarray(len(old.series)))
             log_q = predict_row(kernel, old.memory, *given, cloud.z)[0]
             cloud, _ = cloud.reweigh(np.asarray(log_q, dtype=np.float64))
         num_draws, num_particles = self.filters.weights.shape

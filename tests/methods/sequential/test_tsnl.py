@@ -200,9 +200,10 @@ def test_counts_are_dequantised():
     series = Counts().simulate(seed=0, length=20)
     method = replace(QUICK, **ONE_ROUND)
     problem = Problem.of(Counts(), SCALE, series)
-    assert method.spec(problem, 4).integer
-    assert not method.spec(Problem.of(MODEL, PRIOR, SERIES), 4).integer
-    assert not replace(method, dequantise=False).spec(problem, 4).integer
+    assert method.spec(problem, 4).integer == (True,)
+    assert method.spec(problem, 4).discrete
+    assert method.spec(Problem.of(MODEL, PRIOR, SERIES), 4).integer == (False,)
+    assert replace(method, counts=False).spec(problem, 4).integer == (False,)
     found = tsnl.infer(Counts(), SCALE, series, method, seed=0)
     assert np.isfinite(found.draws["scale"]).all()
     # with noise, no density can pile up on the integers: the held-out loss stays above that of a uniform

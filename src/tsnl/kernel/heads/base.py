@@ -74,6 +74,20 @@ class HeadFamily(Protocol):
 
 
 @runtime_checkable
+class CountsFamily(Protocol):
+    """A family with heads that give probabilities of integer-valued entries.
+
+    They take rows of three parts: the values, and the lower and the upper ends of their bins.
+    """
+
+    def make_counts(
+        self, key: Key[Array, ""], d_y: int, groups: Groups, size: int, integer: tuple[bool, ...]
+    ) -> Head:
+        """A fresh head, for entries some of which are integer-valued."""
+        ...
+
+
+@runtime_checkable
 class StartsFromRows(Protocol):
     """A family whose heads start better than fresh after a look at some rows."""
 

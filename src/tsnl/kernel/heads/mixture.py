@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from math import comb
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -62,11 +62,43 @@ class Mixture:
         parts = (_fresh(k, self, count, size, j) for j, k in enumerate(keys))
         return MixtureHead(tuple(parts), self, groups)
 
+    def make_counts(
+        self, key: Key[Array, ""], d_y: int, groups: Groups, size: int, integer: tuple[bool, ...]
+    ) -> Head:
+        """A fresh head, for entries some of which are integer-valued."""
+        from tsnl.kernel.heads.counts import CountsHead  # which is made of this one
+
+        return CountsHead(self.make(key, d_y, groups, size).parts, self, groups, integer)
+
     def start(self, head: "MixtureHead", rows: Rows) -> "MixtureHead":
         """The weights of step 1 at their ridge regression."""
         for j, weights in enumerate(ridge_start(rows, head.groups)):
             head = eqx.tree_at(_regression_of(j), head, weights)
         return head
+
+
+class Component(NamedTuple):
+    """The law of one component of y: an affine map of y to what has the mixture of K Gaussians."""
+
+    mean: Float[Array, "*b"]
+    residual_log_scale: Float[Array, "*b"]
+    log_stretch: Float[Array, "*b"]
+    moved: Float[Array, "*b"]
+    log_scale: Float[Array, "*b"]
+    log_weights: Float[Array, "*b K"]
+    means: Float[Array, "*b K"]
+    log_scales: Float[Array, "*b K"]
+
+    @property
+    def log_jacobian(self) -> Float[Array, "*b"]:
+        """Of the affine map."""
+        return self.log_stretch - self.log_scale - self.residual_log_scale
+
+    def white(self, y: Float[Array, "*b"]) -> Float[Array, "*b K"]:
+        """A value, whitened by each Gaussian."""
+        residual = (y - self.mean) * lax.exp(-self.residual_log_scale)
+        left = (residual * lax.exp(self.log_stretch) - self.moved) * lax.exp(-self.log_scale)
+        return (left[..., None] - self.means) * lax.exp(-self.log_scales)
 
 
 class MixtureHead(Head):
@@ -78,50 +110,59 @@ class MixtureHead(Head):
 
     def log_prob(
         self,
-        y: Float[Array, "*b d_y"],
+        y: Float[Array, "*b entries"],
         features: Float[Array, "*b F"],
         theta: Float[Array, "*#b size"],
     ) -> Float[Array, "*b"]:
         """Sum over the components of their conditional log-densities; leading axes stay.
 
-        A theta without them is for all windows: what depends on it alone is then computed once.
+        A theta without them is for all rows: what depends on it alone is then computed once.
         """
         total = lax.full_like(y[..., 0], 0.0)
-        for log_weights, white, log_scales, log_jacobian in self._whiten(y, features, theta):
-            terms = log_weights - 0.5 * white * white - log_scales
-            found = _log_sum(terms) - _log_sum(log_weights) - 0.5 * np.log(2 * np.pi)
-            total = total + found + log_jacobian
+        for j, part in enumerate(self._parts(y, features, theta)):
+            total = total + self._log_prob(j, y, part)
         return total
 
     log_probs = log_prob
 
     def conditionals(
-        self, y: Float[Array, "*b d_y"], features: Float[Array, "*b F"], theta: Float[Array, "*#b size"]
+        self,
+        y: Float[Array, "*b entries"],
+        features: Float[Array, "*b F"],
+        theta: Float[Array, "*#b size"],
     ) -> tuple[Float[Array, "*b d_y"], Float[Array, "*b d_y"], Float[Array, "*b d_y"]]:
         """Of each component given those before it: log-density, probability below it and above it."""
         found = []
-        for log_weights, white, log_scales, log_jacobian in self._whiten(y, features, theta):
-            share = jax.nn.softmax(log_weights)
-            below, above = (jnp.sum(share * jax.scipy.stats.norm.cdf(x), -1) for x in (white, -white))
-            terms = log_weights - 0.5 * white * white - log_scales
-            log_q = _log_sum(terms) - _log_sum(log_weights) - 0.5 * np.log(2 * np.pi) + log_jacobian
-            found.append((log_q, below, above))
+        for j, part in enumerate(self._parts(y, features, theta)):
+            share = jax.nn.softmax(part.log_weights)
+            below, above = (jnp.sum(share * x, -1) for x in self._tails(j, y, part))
+            found.append((self._log_prob(j, y, part), below, above))
         log_q, below, above = (jnp.stack(x, axis=-1) for x in zip(*found, strict=True))
         return log_q, below, above
 
-    def _whiten(
-        self, y: Float[Array, "*b d_y"], features: Float[Array, "*b F"], theta: Float[Array, "*#b size"]
-    ) -> Iterator[tuple[Array, Array, Array, Array]]:
-        """Of each component: log-weights, whitened y and log-scales (K each), and the log-Jacobian."""
+    def _log_prob(self, j: int, y: Array, part: "Component") -> Array:
+        """Of component j given those before it."""
+        white = part.white(y[..., j])
+        terms = part.log_weights - 0.5 * white * white - part.log_scales
+        log_q = log_sum(terms) - log_sum(part.log_weights) - 0.5 * np.log(2 * np.pi)
+        return log_q + part.log_jacobian
+
+    def _tails(self, j: int, y: Array, part: "Component") -> tuple[Array, Array]:
+        """Probabilities below and above, of each Gaussian."""
+        white = part.white(y[..., j])
+        return jax.scipy.stats.norm.cdf(white), jax.scipy.stats.norm.cdf(-white)
+
+    def _parts(
+        self, y: Float[Array, "*b entries"], features: Float[Array, "*b F"], theta: Array
+    ) -> Iterator["Component"]:
+        """The conditional law of each component of y."""
         before = y[..., :0]
         for j, part in enumerate(self.parts):
             fit = regression(part, features, theta)
-            residual = (y[..., j] - fit.mean) * lax.exp(-fit.log_scale)
             log_stretch, moved, log_scale = decouple(fit, before)
-            left = (residual * lax.exp(log_stretch) - moved) * lax.exp(-log_scale)
-            log_weights, means, log_scales = self._mixture(part, features, theta, before)
-            white = (left[..., None] - means) * lax.exp(-log_scales)
-            yield log_weights, white, log_scales, log_stretch - log_scale - fit.log_scale
+            mixture = self._mixture(part, features, theta, before)
+            yield Component(fit.mean, fit.log_scale, log_stretch, moved, log_scale, *mixture)
+            residual = (y[..., j] - fit.mean) * lax.exp(-fit.log_scale)
             before = _append(before, level(residual, 4.0))
 
     def sample(
@@ -136,11 +177,15 @@ class MixtureHead(Head):
             log_stretch, moved, log_scale = decouple(fit, before)
             log_weights, means, log_scales = self._mixture(part, features, theta, before)
             k = jax.random.categorical(key_pick, log_weights)
-            left = means[k] + jnp.exp(log_scales[k]) * jax.random.normal(key_noise)
+            left = means[k] + jnp.exp(log_scales[k]) * self._noise(key_noise, len(y))
             residual = (left * jnp.exp(log_scale) + moved) * jnp.exp(-log_stretch)
             y.append(fit.mean + jnp.exp(fit.log_scale) * residual)
             before = _append(before, level(residual, 4.0))
         return jnp.stack(y)
+
+    def _noise(self, key: Key[Array, ""], j: int) -> Float[Array, ""]:
+        """The standard law behind component j."""
+        return jax.random.normal(key)
 
     def _mixture(
         self, part: Part, features: Array, theta: Array, before: Array
@@ -169,7 +214,7 @@ class MixtureHead(Head):
         return sum((minus_log_prior(p, self.groups) for p in self.parts), jnp.zeros(()))
 
 
-def _log_sum(x: Float[Array, "*b K"]) -> Float[Array, "*b"]:
+def log_sum(x: Float[Array, "*b K"]) -> Float[Array, "*b"]:
     """Log of the sum of exponentials over the last axis, safe from overflow."""
     axis = x.ndim - 1
     top = lax.stop_gradient(lax.reduce(x, np.array(-np.inf, x.dtype), lax.max, (axis,)))

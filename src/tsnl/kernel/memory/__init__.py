@@ -10,5 +10,6 @@ one `push`, and a gap is a `push` of what was not seen.
 from tsnl.kernel.memory.base import Beside, Group, Memory, MemoryFamily, after, along
 from tsnl.kernel.memory.decays import Decays
 from tsnl.kernel.memory.lags import Lags
+from tsnl.kernel.memory.recurrent import Recurrent
 
-__all__ = ["Beside", "Decays", "Group", "Lags", "Memory", "MemoryFamily", "after", "along"]
+__all__ = ["Beside", "Decays", "Group", "Lags", "Memory", "MemoryFamily", "Recurrent", "after", "along"]

@@ -50,6 +50,20 @@ class Memory(eqx.Module):
     def features(self, state: State) -> Float[Array, " F"]:
         """What a head sees of the state, each entry of about unit size."""
 
+    def along(
+        self,
+        y: Float[Array, "T d_y"],
+        seen: Bool[Array, "T d_y"],
+        u: Float[Array, "T d_u"],
+    ) -> Float[Array, "T F"]:
+        """Features of the rows before t, for t = 1..T; entries that are not seen are zero."""
+
+        def step(state: State, now: tuple[Array, Array, Array]) -> tuple[State, State]:
+            return self.push(state, *now), state
+
+        _, before = jax.lax.scan(step, self.init(), (y, seen, u))
+        return jax.vmap(self.features, axis_size=len(y))(before)
+
     def groups(self) -> tuple[Group, ...]:
         """The kinds of features, in their order."""
         (count,) = jax.eval_shape(lambda: self.features(self.init())).shape
@@ -80,6 +94,16 @@ class Beside(Memory):
         """Of each."""
         return tuple(p.push(s, y, seen, u) for p, s in zip(self.parts, state, strict=True))
 
+    def along(
+        self,
+        y: Float[Array, "T d_y"],
+        seen: Bool[Array, "T d_y"],
+        u: Float[Array, "T d_u"],
+    ) -> Float[Array, "T F"]:
+        """One after the other."""
+        found = [part.along(y, seen, u) for part in self.parts]
+        return jnp.concatenate(found, axis=1) if found else y[:, :0]
+
     def features(self, state: State) -> Float[Array, " F"]:
         """One after the other."""
         found = [p.features(s) for p, s in zip(self.parts, state, strict=True)]
@@ -97,12 +121,7 @@ def along(
     u: Float[Array, "T d_u"],
 ) -> Float[Array, "T F"]:
     """Features of the rows before t, for t = 1..T."""
-
-    def step(state: State, now: tuple[Array, Array, Array]) -> tuple[State, State]:
-        return memory.push(state, *now), state
-
-    _, before = jax.lax.scan(step, memory.init(), (jnp.where(seen, y, 0.0), seen, u))
-    return jax.vmap(memory.features, axis_size=len(y))(before)
+    return memory.along(jnp.where(seen, y, 0.0), seen, u)
 
 
 def after(

@@ -35,8 +35,9 @@ class Sequential(Method):
         sampler: how theta is sampled.
         strategy: which simulations to learn from: "all" so far, the "last" round's, or the "best", as
             many as a round has, closest to the observed series.
-        transform: monotone transform of y before anything else: "none", "asinh" or "log1p".
-        dequantise: whether y is integer-valued and gets uniform noise; None finds out.
+        transform: monotone transform of y before anything else: "none", "asinh", "log" or "logit";
+            "auto" takes for each column the one with the best held-out log-score.
+        counts: whether y is integer-valued, and gets probabilities; None finds out, column by column.
         stop: "converged" stops when a round did not move the posterior, "never" runs all rounds.
         max_cost: the most calls of the dynamics to make, T for each simulation; None for no limit.
     """
@@ -51,8 +52,8 @@ class Sequential(Method):
     training: Training = Training()
     sampler: MCMC = MCMC()
     strategy: Strategy = "all"
-    transform: Transform = "none"
-    dequantise: bool | None = None
+    transform: Transform | Literal["auto"] = "none"
+    counts: bool | None = None
     stop: Literal["never", "converged"] = "never"
     max_cost: int | None = None
 
@@ -64,7 +65,7 @@ class Sequential(Method):
             raise ValueError(f"widen is {self.widen}, expected at least 1.")
         for name, allowed in (
             ("strategy", ("all", "last", "best")),
-            ("transform", TRANSFORMS),
+            ("transform", ("auto", *TRANSFORMS)),
             ("stop", ("never", "converged")),
         ):
             if getattr(self, name) not in allowed:
@@ -98,12 +99,12 @@ class Sequential(Method):
             return self.simulations
         return min(self.simulations, (self.max_cost - cost) // length)
 
-    def integer(self, problem: Problem) -> bool:
-        """Whether y is integer-valued: as the option says, or where every observed value is."""
-        if self.dequantise is not None:
-            return self.dequantise
-        values = np.concatenate([series[np.isfinite(series)] for series in problem.panel])
-        return bool((values == np.round(values)).all())
+    def integer(self, problem: Problem) -> tuple[bool, ...]:
+        """Which columns are integer-valued: as the option says, or where every observed value is."""
+        if self.counts is not None:
+            return (self.counts,) * problem.d_y
+        rows = np.concatenate(problem.panel)
+        return tuple(((rows == np.round(rows)) | np.isnan(rows)).all(axis=0).tolist())
 
     def _check(self, problem: Problem) -> None:
         """Refuse or warn of what will not work, before anything is simulated."""

@@ -37,7 +37,7 @@ def refine(
     state = RoundState(
         simulated=earlier.grown(problem, earlier.count + simulations),
         z=z,
-        form=Form(spec, kernel.scaling, LagChoice(result.lag[0], result.lag[1], {})),
+        form=Form(spec, LagChoice(*result.lag, {}), kernel.scaling.names()),
         history=tuple(result.history),
     )
     watcher = progress_for(progress)

@@ -1,16 +1,21 @@
 """Sequential neural likelihood: propose, simulate, learn, sample, repeat."""
 
 import time
+import warnings
+from dataclasses import replace
+from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Array, Key
+from jaxtyping import Array, Bool, Key
 
-from tsnl.kernel import fit_scaling
+from tsnl.kernel import Kernel, KernelSpec, Mixture
 from tsnl.kernel.heads.base import num_weights
 from tsnl.kernel.lag import LagChoice, by_acf, by_score
 from tsnl.kernel.learn import learn
 from tsnl.kernel.member import fresh_head
+from tsnl.kernel.scaling import is_stationary
+from tsnl.kernel.training import Fit
 from tsnl.methods.api import Outcome
 from tsnl.methods.sequential.options import Sequential
 from tsnl.methods.sequential.simulated import (
@@ -22,6 +27,7 @@ from tsnl.methods.sequential.simulated import (
     warn_if_far,
 )
 from tsnl.methods.sequential.state import Form, RoundState, RoundStore, draft_sampler, record
+from tsnl.methods.sequential.units import choose_transforms, fit_units
 from tsnl.posterior import Posterior, sample_posterior
 from tsnl.problem import Problem
 from tsnl.runtime.progress import Progress
@@ -66,14 +72,16 @@ def one_round(
         count = options.affordable(state.simulated.cost, problem.length)
         z = propose(keys[0], rng, problem, state.z, count, options.widen)
         simulated = simulate_at(key_simulate, problem, state.simulated, z)
-    form = state.form or fit_scaling_and_lag(key_lag, problem, options, simulated)
     clock.append(time.perf_counter())
 
     draft = is_draft(problem, options, simulated, state.number)
     chosen = choose(options.strategy, simulated, problem, options.simulations)
+    form = decide_form(key_lag, problem, options, simulated, chosen, state)
+    scaling = fit_units(form.spec, simulated, form.transforms)
     patterns = [np.isfinite(one) for one in problem.panel]
-    given = (form.spec, form.scaling, simulated.all, chosen, patterns, options.training)
-    kernel, fit = learn(keys[1], rng, *given, effort=DRAFT if draft else 1.0)
+    effort = DRAFT if draft else 1.0
+    given = (scaling, simulated.all, chosen, patterns, options.training, effort)
+    kernel, fit = learn_robustly(keys[1], rng, form.spec, *given)
     clock.append(time.perf_counter())
 
     learned = (kernel, problem.panel, problem.inputs, simulated.completion())
@@ -103,21 +111,57 @@ def where_to_start(simulated: Simulated, z: np.ndarray | None) -> tuple[np.ndarr
     return np.concatenate([points, old[:: -(-len(old) // 64)]]), np.atleast_2d(np.cov(old.T))
 
 
-def fit_scaling_and_lag(
-    key: Key[Array, ""], problem: Problem, options: Sequential, simulated: Simulated
+def learn_robustly(
+    key: Key[Array, ""], rng: np.random.Generator, spec: KernelSpec, *given: Any
+) -> tuple[Kernel, Fit]:
+    """A kernel; where training diverges, one with a simpler head and a warning."""
+    try:
+        return learn(key, rng, spec, *given)
+    except FloatingPointError as error:
+        warnings.warn(f"{error} A simpler head is used instead.", stacklevel=2)
+        simple = replace(spec, head=Mixture(num_components=2, width=0))
+        return learn(key, rng, simple, *given)
+
+
+def decide_form(
+    key: Key[Array, ""],
+    problem: Problem,
+    options: Sequential,
+    simulated: Simulated,
+    chosen: Bool[np.ndarray, " capacity"],
+    state: RoundState,
 ) -> Form:
-    """Units, and the lag by its rule, from the first round's simulations."""
-    series, inputs, z = simulated.there
+    """Lag and transforms: in the first round, and transforms again in the second, nearer the data."""
+    if state.form is None:
+        spec, lag = fit_lag(key, problem, options, simulated)
+        if not spec.whole and not is_stationary(
+            fit_units(spec, simulated, ("asinh",) * spec.d_y), simulated.there.series
+        ):
+            spec = replace(spec, profile=(problem.length, 2 * spec.d_y))
+    else:
+        spec, lag = state.form.spec, state.form.lag
+    if state.form is not None and len(state.history) > 1:
+        return state.form
+    if options.transform != "auto":
+        return Form(spec, lag, (options.transform,) * spec.d_y)
+    return Form(spec, lag, choose_transforms(key, problem, options, spec, simulated, chosen))
+
+
+def fit_lag(
+    key: Key[Array, ""], problem: Problem, options: Sequential, simulated: Simulated
+) -> tuple[KernelSpec, LagChoice]:
+    """The lag by its rule, from the first round's simulations, and the kernel that has it."""
+    series = simulated.there.series
     rule = options.lag_rule
     first = options.spec(problem, rule if isinstance(rule, int) else 1)
-    known = None if first.whole else inputs
-    scaling = fit_scaling(first.rows(series), z, options.transform, known)
+    none = ("none" if options.transform == "auto" else options.transform,) * first.d_y
+    scaling = fit_units(first, simulated, none)
     warn_if_far(np.concatenate(problem.panel), series)
     if isinstance(rule, int):
-        return Form(first, scaling, LagChoice(rule, "it was given", {}))
+        return first, LagChoice(rule, "it was given", {})
     if rule == "acf":
         lag = by_acf(max(problem.panel, key=len), series)
-        return Form(options.spec(problem, lag.lag), scaling, lag)
+        return options.spec(problem, lag.lag), lag
     there = np.isfinite(simulated.series[:, 0, 0])
     patterns = [np.isfinite(one) for one in problem.panel]
 
@@ -131,7 +175,7 @@ def fit_scaling_and_lag(
 
     num_rows = int(np.isfinite(first.rows(series)).all(axis=2).sum())
     lag = by_score(rule, problem.length, evaluate, num_rows)
-    return Form(options.spec(problem, lag.lag), scaling, lag)
+    return options.spec(problem, lag.lag), lag
 
 
 def why_stop(problem: Problem, options: Sequential, state: RoundState) -> str:
@@ -180,7 +224,7 @@ def restore(
             simulated = take_table(problem, state.simulated, problem.model)
         else:
             simulated = simulate_at(key_simulate, problem, state.simulated, saved.proposed)
-        form = state.form or Form(saved.kernel.spec, saved.kernel.scaling, saved.lag)
+        form = Form(saved.kernel.spec, saved.lag, saved.kernel.scaling.names())
         state = state.after(simulated, form, saved.kernel, saved.draws, saved.record)
     return state
 

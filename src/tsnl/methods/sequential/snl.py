@@ -38,5 +38,5 @@ class SNL(Sequential):
             size=problem.prior.size,
             num_members=self.training.num_members,
             whole=True,
-            integer=self.integer(problem),
+            integer=self.integer(problem) * problem.length,
         )

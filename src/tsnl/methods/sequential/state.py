@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from jaxtyping import Float
 
-from tsnl.kernel import Kernel, KernelSpec, Scaling
+from tsnl.kernel import Kernel, KernelSpec
 from tsnl.kernel.lag import LagChoice
 from tsnl.kernel.training import Fit
 from tsnl.methods.sequential.options import Sequential
@@ -21,11 +21,11 @@ PHASES = ("simulate", "train", "sample")
 
 
 class Form(NamedTuple):
-    """What is decided on the first simulations, and stays: the kernel's spec, its units, its lag."""
+    """What is decided on early simulations, and stays: the kernel's spec, its lag, transforms of y."""
 
     spec: KernelSpec
-    scaling: Scaling
     lag: LagChoice
+    transforms: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -132,6 +132,7 @@ def record(
         "losses": np.nanmean(fit.history[np.isfinite(fit.history).any(axis=1)], axis=1).tolist(),
         "steps": fit.num_steps,
         "retries": fit.num_retries,
+        "left_out": fit.num_left_out,
         **new.record(),
         "shift": float("nan") if old is None else shift(old, new.z),
         "seconds": dict(zip(PHASES, np.diff(clock).tolist(), strict=True)),

@@ -1,11 +1,11 @@
 """Truncated sequential neural likelihood."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from tsnl.kernel import Decays, HeadFamily, KernelSpec, Lags, MemoryFamily, Mixture
+from tsnl.kernel import Decays, HeadFamily, KernelSpec, Lags, MemoryFamily, Mixture, Transform
 from tsnl.kernel.lag import RULES, Lag
 from tsnl.methods.sequential.options import Sequential
 from tsnl.problem import Problem
@@ -36,6 +36,7 @@ class TSNL(Sequential):
     decays: tuple[float, ...] = (0.5, 0.8, 0.95)
     memory: tuple[MemoryFamily, ...] = ()
     gaps: bool | None = None
+    transform: Transform | Literal["auto"] = "auto"
     head: HeadFamily = Mixture()
 
     def __post_init__(self) -> None:

@@ -1,0 +1,120 @@
+"""Units of y, from the simulations: where it lies, how wide it spreads, on which scale it is tame."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Array, Bool, Float, Key
+
+from tsnl.kernel import KernelSpec, Scaling, fit_scaling
+from tsnl.kernel.examples import Simulated as Arrays
+from tsnl.kernel.learn import learn
+from tsnl.kernel.scaling import fit_profile
+from tsnl.kernel.select import theta_scores
+from tsnl.methods.sequential.options import Sequential
+from tsnl.methods.sequential.simulated import Simulated
+from tsnl.problem import Problem
+
+ENOUGH = 10  # series of the last round that give units by themselves
+TRIED = 0.25  # share of the training steps that a scale is tried with
+MANY = 6  # columns from which on they are tried together
+
+
+def fit_units(spec: KernelSpec, simulated: Simulated, names: Sequence[str]) -> Scaling:
+    """Location and scale where the simulations are now: those of the last round, if there are enough.
+
+    The first round's come from the whole prior; what they span says little of where the posterior is.
+    """
+    last = simulated.round_ == simulated.round_.max()
+    for some in (last, simulated.round_ >= 0):
+        rows = spec.rows(simulated.series[some])
+        if some is last and np.isfinite(rows).all(axis=(1, 2)).sum() < ENOUGH:
+            continue
+        known = None if spec.whole else simulated.inputs[some]
+        try:
+            scaling = fit_scaling(rows, simulated.z[some], tuple(names), known)
+            there = spec.rows(simulated.there.series)
+            return fit_profile(scaling, there) if spec.profile[1] else scaling
+        except ValueError:
+            if some is not last:
+                raise
+    raise AssertionError("the second try returns or raises")
+
+
+def choose_transforms(
+    key: Key[Array, ""],
+    problem: Problem,
+    options: Sequential,
+    spec: KernelSpec,
+    simulated: Simulated,
+    chosen: Bool[np.ndarray, " capacity"],
+) -> tuple[str, ...]:
+    """The transform of each column, by how well briefly trained kernels tell parameters apart.
+
+    One other than none is taken where its gain, over series that were held out, is larger than twice
+    its standard error.
+    """
+    none = ("none",) * spec.d_y
+    candidates = _candidates(spec, np.concatenate(problem.panel), simulated.there.series)
+    if not candidates:
+        return none
+
+    def scores(names: Sequence[str]) -> Float[np.ndarray, " n"]:
+        return _scores(
+            key, problem, options, spec, simulated.all, chosen, fit_units(spec, simulated, names)
+        )
+
+    first, found = scores(none), list(none)
+    for columns, names in candidates:
+        best = 0.0
+        for name in names:
+            tried = [name if j in columns else "none" for j in range(spec.d_y)]
+            gain = scores(tried) - first
+            gain = np.where(np.isnan(gain), np.where(np.isnan(first), 1.0, -np.inf), gain)
+            mean, error = gain.mean(), gain.std() / max(np.sqrt(len(gain) - 1), 1.0)
+            if mean > max(best, 2 * error):
+                best = float(mean)
+                for j in columns:
+                    found[j] = name
+    return tuple(found)
+
+
+def _candidates(
+    spec: KernelSpec, observed: Float[np.ndarray, "rows d_y"], series: Float[np.ndarray, "N T d_y"]
+) -> list[tuple[tuple[int, ...], list[str]]]:
+    """Columns to be changed together, and the transforms that their values allow."""
+    if spec.whole:
+        return []
+    low = np.fmin(np.nanmin(observed, axis=0), np.nanmin(series, axis=(0, 1)))
+    high = np.fmax(np.nanmax(observed, axis=0), np.nanmax(series, axis=(0, 1)))
+    integer = spec.integer or (False,) * spec.d_y
+    if spec.d_y >= MANY:
+        return [(tuple(range(spec.d_y)), ["asinh"])]
+    found: list[tuple[tuple[int, ...], list[str]]] = []
+    for j in range(spec.d_y):
+        names = ["asinh"]
+        if not integer[j] and low[j] > 0:
+            names.append("log")
+        if not integer[j] and low[j] > 0 and high[j] < 1:
+            names.append("logit")
+        found.append(((j,), names))
+    return found
+
+
+def _scores(
+    key: Key[Array, ""],
+    problem: Problem,
+    options: Sequential,
+    spec: KernelSpec,
+    simulated: Arrays,
+    chosen: Bool[np.ndarray, " capacity"],
+    scaling: Scaling,
+) -> Float[np.ndarray, " n"]:
+    """Of each series that was held out; NaN where training diverged."""
+    patterns = [np.isfinite(one) for one in problem.panel]
+    given = (spec, scaling, simulated, chosen, patterns, options.training)
+    try:
+        kernel, _ = learn(key, np.random.default_rng(0), *given, effort=TRIED)
+    except FloatingPointError:
+        return np.full(1, np.nan)
+    others = simulated.z[chosen]
+    return theta_scores(key, kernel, simulated, chosen, others, options.training.held_out)

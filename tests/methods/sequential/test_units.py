@@ -1,0 +1,99 @@
+"""Units from the simulations, and runs that wild simulations cannot take down."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro.distributions as dist
+import pytest
+
+import tsnl
+from tsnl import MCMC, TSNL, Training
+from tsnl.kernel import KernelSpec, Lags, Mixture, Scaling
+from tsnl.kernel.scaling import fit_profile, is_stationary
+from tsnl.methods.sequential.units import _candidates
+
+QUICK = TSNL(
+    rounds=2,
+    simulations=8,
+    head=Mixture(num_components=2, width=4, depth=1),
+    training=Training(num_members=2, min_steps=60, max_steps=60),
+    sampler=MCMC(num_chains=4, num_warmup=100, num_draws=150, max_extensions=0),
+)
+ONE = jnp.ones(1)
+SCALING = Scaling(ONE, 0 * ONE, ONE, 0 * ONE, ONE, "none")
+
+
+def spec(d_y=1, integer=()):
+    return KernelSpec(Mixture(), (Lags(1),), d_y, 0, 1, 2, integer=integer)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "integer", "names"),
+    [
+        (-1.0, 1.0, False, ["asinh"]),
+        (0.5, 9.0, False, ["asinh", "log"]),
+        (0.1, 0.9, False, ["asinh", "log", "logit"]),
+        (1.0, 9.0, True, ["asinh"]),
+    ],
+)
+def test_transforms_that_the_values_allow(low, high, integer, names):
+    series = np.linspace(low, high, 12).reshape(2, 6, 1)
+    found = _candidates(spec(integer=(integer,)), series[0], series)
+    assert found == [((0,), names)]
+
+
+def test_a_mean_that_moves_along_time_is_seen():
+    rng = np.random.default_rng(0)
+    still = rng.normal(size=(40, 30, 1))
+    assert is_stationary(SCALING, still)
+    moving = still + np.sin(np.arange(30))[:, None]
+    assert not is_stationary(SCALING, moving)
+    found = fit_profile(SCALING, moving)
+    assert found.profile.shape == (30, 2)
+    assert np.corrcoef(found.profile[:, 0], np.sin(np.arange(30)))[0, 1] > 0.9
+    known = found.standardise_u(jnp.zeros((5, 0)), 28)
+    np.testing.assert_allclose(known[:2], found.profile[28:], rtol=1e-6)
+    np.testing.assert_array_equal(known[2:], 0.0)  # beyond what was simulated
+
+
+def wild(rng, theta):
+    """Now and then far beyond what 32 bit can square."""
+    y = theta["scale"] * rng.normal(size=20)
+    if rng.uniform() < 0.3:
+        y[rng.integers(20)] = 10.0 ** rng.uniform(10, 37)
+    return y
+
+
+def test_extreme_simulations_neither_diverge_nor_dominate():
+    prior = tsnl.Prior(scale=dist.LogNormal(0.0, 0.5))
+    series = np.random.default_rng(0).normal(size=20)
+    result = tsnl.infer(wild, prior, series, QUICK, seed=0, progress=False)
+    assert np.isfinite(result.draws["scale"]).all()
+    assert 0.3 < result.draws["scale"].mean() < 3.0
+
+
+class Forced(tsnl.StateSpaceModel):
+    sd: float = 0.3
+
+    def sample_initial(self, key, theta):
+        return jnp.zeros(())
+
+    def sample_transition(self, key, x, theta, t, u):
+        return jnp.cos(1.2 * t)
+
+    def sample_observation(self, key, x, theta, t, u):
+        return 2.0 * x + theta["sd"] * jax.random.normal(key)
+
+
+def test_a_forced_series_streams_and_forecasts_with_its_profile(tmp_path):
+    rows = Forced().simulate(seed=1, length=22).astype(float)
+    prior = tsnl.Prior(sd=dist.LogNormal(-1.0, 0.5))
+    result = tsnl.infer(Forced(), prior, rows[:20], QUICK, seed=0, progress=False)
+    assert result.posterior.kernel.spec.profile == (20, 2)
+    result.save(tmp_path)
+    again = tsnl.load(tmp_path, model=Forced())
+    z = jnp.zeros(1)
+    assert again.posterior(z) == result.posterior(z)
+    stream = result.posterior.update(rows[20:], num_particles=50)
+    np.testing.assert_allclose(stream.posterior(z), result.posterior.given((rows,))(z), rtol=1e-5)
+    assert np.isfinite(result.forecast(3, seed=0, num_draws=20).draws).all()
