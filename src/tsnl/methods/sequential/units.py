@@ -24,7 +24,8 @@ def fit_units(spec: KernelSpec, simulated: Simulated, names: Sequence[str]) -> S
 
     The first round's come from the whole prior; what they span says little of where the posterior is.
     """
-    last = simulated.round_ == simulated.round_.max()
+    number = 0 if spec.whole else simulated.round_.max()  # SNL keeps its first units
+    last = simulated.round_ == number
     for some in (last, simulated.round_ >= 0):
         rows = spec.rows(simulated.series[some])
         if some is last and np.isfinite(rows).all(axis=(1, 2)).sum() < ENOUGH:
