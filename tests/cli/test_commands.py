@@ -167,6 +167,16 @@ def test_what_goes_wrong_is_one_line(place, capsys, unchecked):
         assert out == ""
 
 
+def test_one_column_too_many_is_said_before_the_run(place, capsys):
+    lines = (place / "data.csv").read_text().splitlines()
+    rows = [f"{i},{line}" for i, line in enumerate(lines[1:])]
+    (place / "indexed.csv").write_text("\n".join(["day,level", *rows]))
+    for command in (("fit", "--out", "indexed"), ("compare", "--methods", "RejectionABC")):
+        assert call(command[0], "tank.py", "indexed.csv", *command[1:], "--workers", 1) == 2
+        assert "day counts the rows: take the others with --columns level" in capsys.readouterr().err
+    assert not (place / "indexed").exists()
+
+
 def test_debug_shows_the_traceback(place, capsys):
     assert call("fit", "tank.py", "absent.csv", "--debug") == 2
     assert "Traceback" in capsys.readouterr().err

@@ -26,6 +26,12 @@ PerRound = Annotated[int | None, Option(help="Simulations in each round.")]
 MaxCost = Annotated[int | None, Option(help="Most calls of the dynamics.")]
 EachCost = Annotated[int | None, Option(help="Calls of the dynamics for each; 100 simulations.")]
 Columns = Annotated[str | None, Option(help="Columns of the CSV file, by name or number: y1,y2")]
+Decimal = Annotated[str | None, Option(help="The decimal sign of the CSV files: . or ,")]
+Encoding = Annotated[str | None, Option(help="Encoding of the CSV files, such as latin-1.")]
+Header = Annotated[
+    bool | None,
+    Option("--header/--no-header", help="Whether the first line names the columns.", show_default=False),
+]
 Inputs = Annotated[Path | None, Option(help="CSV file with known inputs, a line for each row.")]
 Workers = Annotated[int | None, Option(min=1, help="Processes for a black box; all cores.")]
 Timeout = Annotated[float | None, Option(help="Seconds for one simulation of a black box.")]

@@ -62,6 +62,9 @@ def fit(
     simulations: given.PerRound = None,
     max_cost: given.MaxCost = None,
     columns: given.Columns = None,
+    decimal: given.Decimal = None,
+    encoding: given.Encoding = None,
+    header: given.Header = None,
     inputs: given.Inputs = None,
     workers: given.Workers = None,
     timeout: given.Timeout = None,
@@ -81,6 +84,9 @@ def fit(
         {
             "method": method,
             "columns": None if columns is None else tuple(columns.split(",")),
+            "decimal": decimal,
+            "encoding": encoding,
+            "header": header,
             "workers": workers,
             "timeout": timeout,
             "seed": seed,
@@ -112,20 +118,25 @@ def update(
     data: given.NewRows,
     out: given.UpdatedOut = None,
     columns: given.Columns = None,
+    decimal: given.Decimal = None,
+    encoding: given.Encoding = None,
+    header: given.Header = None,
     inputs: given.Inputs = None,
     seed: given.FixedSeed = 0,
 ) -> None:
     """Take in new rows, without a simulation."""
-    from tsnl.cli.data import read_csv, read_inputs
+    from tsnl.cli.data import Form, read_csv, read_inputs
     from tsnl.cli.runs import read_run, updated
     from tsnl.cli.text import sentence, summary_text
     from tsnl.store.folder import refuse_to_overwrite
 
     target = run.with_name(f"{run.name}-updated") if out is None else out
     refuse_to_overwrite(target)
-    rows = read_csv(data, () if columns is None else tuple(columns.split(","))).rows
+    form = Form(decimal, encoding, header)
+    new = read_csv(data, () if columns is None else tuple(columns.split(",")), form)
+    known = read_inputs(inputs, form.of_inputs)
     result, _ = read_run(run)
-    found, stream = updated(result, rows, read_inputs(inputs), seed)
+    found, stream = updated(result, new.rows, known, seed)
     found.save(target)
     typer.echo(summary_text(found))
     typer.echo(f"{sentence(found.status)}; the particles were moved {stream.refreshes} times.")
@@ -200,30 +211,31 @@ def compare(
     max_cost: given.EachCost = None,
     methods: given.Methods = None,
     columns: given.Columns = None,
+    decimal: given.Decimal = None,
+    encoding: given.Encoding = None,
+    header: given.Header = None,
     inputs: given.Inputs = None,
     workers: given.Workers = None,
     timeout: given.Timeout = None,
     seed: given.FixedSeed = 0,
 ) -> None:
     """Try the methods side by side, at equal cost."""
+    from tsnl.cli.columns import check_columns, num_columns
     from tsnl.cli.comparing import compare_methods
-    from tsnl.cli.data import read_csv, read_inputs
+    from tsnl.cli.data import Form, read_csv, read_inputs
     from tsnl.cli.model_file import read_model, working
 
+    form = Form(decimal, encoding, header)
+    found = read_csv(data, () if columns is None else tuple(columns.split(",")), form)
+    rows, known = found.rows, read_inputs(inputs, form.of_inputs)
     file = read_model(model)
-    rows = read_csv(data, () if columns is None else tuple(columns.split(","))).rows
     names = None if methods is None else methods.split(",")
     with working(file, workers, timeout) as simulator:
-        found = compare_methods(
-            simulator,
-            file.prior,
-            rows,
-            read_inputs(inputs),
-            max_cost=max_cost,
-            names=names,
-            seed=seed,
+        check_columns(data, found, num_columns(simulator, file.prior, len(rows), known))
+        table = compare_methods(
+            simulator, file.prior, rows, known, max_cost=max_cost, names=names, seed=seed
         )
-    typer.echo(found)
+    typer.echo(table)
 
 
 @app.command()

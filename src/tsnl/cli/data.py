@@ -1,14 +1,46 @@
 """A CSV file as a series: header or none, empty cells for what is missing, errors with line numbers."""
 
 import csv
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
+from tsnl.cli.encoding import read_text
+
 MISSING = {"", "na", "n/a", "nan", "null", "none"}
 DELIMITERS = (",", ";", "\t")
+FEW = 5  # rows among which one whole number may be an accident
+WHOLE = re.compile(r"[+-]?\d+")
+WITH_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a CSV file is written, where its own lines do not tell.
+
+    Attributes:
+        decimal: "." or ","; None takes a comma where cells are separated by something else.
+        encoding: of the text, such as "latin-1"; None for UTF-8, and UTF-16 with its mark.
+        header: whether the first line names the columns; None looks whether it has cells that are no
+            numbers.
+    """
+
+    decimal: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.decimal not in (None, ".", ","):
+            raise ValueError(f"decimal is {self.decimal!r}, expected '.' or ','.")
+
+    @property
+    def of_inputs(self) -> "Form":
+        """That of a second file, which may have another first line."""
+        return replace(self, header=None)
 
 
 @dataclass(frozen=True)
@@ -19,52 +51,68 @@ class Data:
     rows: Float[np.ndarray, "T d_y"]
 
 
-def read_csv(path: str | Path, columns: tuple[str, ...] = ()) -> Data:
+class Line(NamedTuple):
+    """A line that counts: its number in the file, and its cells."""
+
+    number: int
+    cells: list[str]
+
+
+def read_csv(path: str | Path, columns: tuple[str, ...] = (), form: Form | None = None) -> Data:
     """Read a series.
 
-    The delimiter is a comma, semicolon or tab, whichever the first line has most of. The first line is
+    The delimiter is a semicolon or tab where every line has as many of them, else a comma, semicolon or
+    tab, whichever the first line has most of. The first line is
     a header where one of its cells is neither a number nor missing. Lines that start with # are left
     out, and empty ones at the end; an empty one before is a missing row.
 
     Args:
         path: of the file.
         columns: names, or numbers from 1, of the columns to take; all where there are none.
+        form: how the file is written, as far as it must be told.
 
     Raises:
         ValueError: what is wrong, and on which line.
     """
-    lines = _lines(Path(path))
-    cells = [(number, [cell.strip() for cell in row]) for number, row in lines]
-    head = cells[0][1]
-    has_names = any(_number(cell) is None for cell in head)
-    names = tuple(head) if has_names else tuple(str(i + 1) for i in range(len(head)))
+    form = form or Form()
+    lines, delimiter = _lines(Path(path), form)
+    comma = _has_decimal_commas(path, lines, delimiter, form)
+    if comma:
+        lines = [
+            Line(
+                number, [cell.replace(",", ".") if WITH_COMMA.fullmatch(cell) else cell for cell in row]
+            )
+            for number, row in lines
+        ]
+    head = lines[0].cells
+    named = _has_header(path, lines) if form.header is None else form.header
+    names = tuple(name or str(i + 1) for i, name in enumerate(head)) if named else _numbered(len(head))
     chosen = [_place(path, names, column) for column in columns] or list(range(len(names)))
-    body = cells[1:] if has_names else cells
+    body = lines[1:] if named else lines
     if not body:
         raise ValueError(f"{path} has a header and no rows.")
-    rows = [_row(path, number, row, names, chosen) for number, row in body]
+    rows = [_row(path, line, names, chosen, comma=comma or delimiter != ",") for line in body]
     return Data(tuple(names[i] for i in chosen), np.array(rows, dtype=np.float64))
 
 
-def read_inputs(path: Path | None) -> Float[np.ndarray, "T d_u"] | None:
+def read_inputs(path: Path | None, form: Form | None = None) -> Float[np.ndarray, "T d_u"] | None:
     """Known inputs, all columns of a file; None without one."""
-    return None if path is None else read_csv(path).rows
+    return None if path is None else read_csv(path, form=form).rows
 
 
-def _lines(path: Path) -> list[tuple[int, list[str]]]:
-    """Number and cells of every line that counts."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is no text in UTF-8 ({error.reason}): save it as CSV.") from error
-    if "\0" in text:
-        raise ValueError(f"{path} is no text: save it as CSV.")
+def _numbered(count: int) -> tuple[str, ...]:
+    return tuple(str(i + 1) for i in range(count))
+
+
+def _lines(path: Path, form: Form) -> tuple[list[Line], str]:
+    """Every line that counts, and the delimiter."""
+    text = read_text(path, form.encoding)
     kept = [(i, line) for i, line in enumerate(text.splitlines(), 1) if not line.startswith("#")]
     while kept and not kept[-1][1].strip():
         kept.pop()
     if not kept:
         raise ValueError(f"{path} is empty.")
-    delimiter = max(DELIMITERS, key=kept[0][1].count)
+    delimiter = _delimiter([line for _, line in kept if line.strip()], form)
     parsed = csv.reader([line for _, line in kept], delimiter=delimiter)
     try:
         rows = list(parsed)
@@ -72,7 +120,61 @@ def _lines(path: Path) -> list[tuple[int, list[str]]]:
         raise ValueError(f"{path}, line {kept[parsed.line_num - 1][0]}: {error}.") from error
     if len(rows) != len(kept):
         raise ValueError(f"{path} has a quoted cell that goes over several lines: write it on one.")
-    return [(number, row) for (number, _), row in zip(kept, rows, strict=True)]
+    pairs = zip(kept, rows, strict=True)
+    return [Line(number, [cell.strip() for cell in row]) for (number, _), row in pairs], delimiter
+
+
+def _delimiter(lines: list[str], form: Form) -> str:
+    for sign in DELIMITERS[1:]:
+        counts = {line.count(sign) for line in lines}
+        if len(counts) == 1 and counts != {0}:
+            return sign
+    quoted = '"' in lines[-1]  # then commas may be decimal ones and separate the cells too
+    candidates = DELIMITERS[1:] if form.decimal == "," and not quoted else DELIMITERS
+    return max(candidates, key=lines[0].count)
+
+
+def _has_decimal_commas(path: str | Path, lines: list[Line], delimiter: str, form: Form) -> bool:
+    """Whether 1,5 is one and a half; in a file that writes both 1,5 and 1.5 nobody knows."""
+    if form.decimal is not None or delimiter == ",":
+        return form.decimal == ","
+    with_comma = next((line for line in lines if any(map(WITH_COMMA.fullmatch, line.cells))), None)
+    if with_comma is None:
+        return False
+    for number, row in lines:
+        point = next((cell for cell in row if "." in cell and _number(cell) is not None), None)
+        if point is not None:
+            raise ValueError(
+                f"{path} has decimal commas (line {with_comma.number}) and decimal points ({point!r} on "
+                f"line {number}): write all numbers in one way, or say which it is with --decimal."
+            )
+    return True
+
+
+def _has_header(path: str | Path, lines: list[Line]) -> bool:
+    """Whether the first line names the columns.
+
+    Raises:
+        ValueError: it has whole numbers over decimal fractions, which may be names such as years.
+    """
+    head, body = lines[0].cells, [line.cells for line in lines[1:]]
+    if any(_number(cell) is None for cell in head):
+        return True
+    if _counts(head[1:]) and head[0] == "" and _counts([row[0] for row in body if row]):
+        return True  # a table of pandas with its index
+    below = [cell for row in body for cell in row if cell.lower() not in MISSING]
+    whole = len(set(head)) == len(head) and all(map(WHOLE.fullmatch, head))
+    if whole and len(body) >= FEW and not any(map(WHOLE.fullmatch, below)):
+        raise ValueError(
+            f"{path}, line {lines[0].number}: {', '.join(head)} may be names of columns or a row of "
+            f"data: say which with --header or --no-header."
+        )
+    return False
+
+
+def _counts(cells: list[str]) -> bool:
+    """Whether they are 0, 1, 2, ..."""
+    return bool(cells) and cells == [str(i) for i in range(len(cells))]
 
 
 def _number(cell: str) -> float | None:
@@ -94,19 +196,41 @@ def _place(path: str | Path, names: tuple[str, ...], column: str) -> int:
 
 
 def _row(
-    path: str | Path, line: int, row: list[str], names: tuple[str, ...], chosen: list[int]
+    path: str | Path, line: Line, names: tuple[str, ...], chosen: list[int], *, comma: bool
 ) -> list[float]:
+    """The numbers of a line; `comma` says that a comma separates no cells here."""
+    row, where = line.cells, f"{path}, line {line.number}"
     if not row:
         return [float("nan")] * len(chosen)
     if len(row) != len(names):
-        raise ValueError(f"{path}, line {line}: {len(row)} cells, expected {len(names)}.")
+        raise ValueError(
+            f"{where}: {len(row)} cells, expected {len(names)}{_why_more(row, names, comma)}."
+        )
     found = []
     for i in chosen:
         value = _number(row[i])
         if value is None or np.isinf(value):
             raise ValueError(
-                f"{path}, line {line}: {row[i]!r} in column {names[i]} is no finite number; leave it "
-                f"empty where it is missing, or choose other columns with --columns."
+                f"{where}: {row[i]!r} in column {names[i]} is no finite number; {_remedy(row[i])}."
             )
         found.append(value)
     return found
+
+
+def _why_more(row: list[str], names: tuple[str, ...], comma: bool) -> str:
+    """What may have made more cells of a line than there are names."""
+    if len(row) == 2 * len(names) and not comma and all(map(WHOLE.fullmatch, row[1::2])):
+        return (
+            "; where these are decimal commas, separate the columns by semicolons and give --decimal ,"
+        )
+    if len(row) == len(names) + 1 and not row[-1]:
+        return "; take the delimiter at the end of the line away, or put one at the end of the header"
+    return ""
+
+
+def _remedy(cell: str) -> str:
+    if WITH_COMMA.fullmatch(cell):
+        return "where its comma is a decimal one, give --decimal ,"
+    if _number(cell.replace(",", "")) is not None:
+        return "write it without separators of thousands"
+    return "leave it empty where it is missing, or choose other columns with --columns"

@@ -10,6 +10,7 @@ import numpy as np
 import numpyro.distributions as dist
 import typer
 
+from tsnl.cli.columns import check_columns, num_columns
 from tsnl.cli.data import read_csv, read_inputs
 from tsnl.cli.model_file import read_model, working
 from tsnl.cli.options import Settings, make_method
@@ -39,14 +40,16 @@ def fit_run(
     refit: bool,
 ) -> None:
     """See `tsnl fit`."""
-    method = make_method(settings)
     file = read_model(model_path)
-    rows, known = read_csv(data_path, settings.columns).rows, read_inputs(inputs)
+    method = make_method(settings)  # which the file may have registered
+    data = read_csv(data_path, settings.columns, settings.form)
+    known = read_inputs(inputs, settings.form.of_inputs)
     title = settings.title or f"{', '.join(file.prior.names)} from {data_path.name}, {model_path.name}"
     settings = replace(settings, title=title)
     with working(file, settings.workers, settings.timeout, dask) as simulator:
+        check_columns(data_path, data, num_columns(simulator, file.prior, len(data.rows), known))
         begin = time.perf_counter()
-        question = Question(simulator, file.prior, rows, known)
+        question = Question(simulator, file.prior, data.rows, known)
         result = run_into(out, question, method, settings, resume)
         seconds = time.perf_counter() - begin
         finish(out, result, seconds, title, replicates, refit)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tsnl.cli.data import Form
 from tsnl.methods import METHODS
 from tsnl.methods.api import Method
 from tsnl.store.registry import kinds
@@ -27,6 +28,7 @@ class Settings:
         options: its options, by name; a table for options inside options.
         seed: one integer.
         columns: columns of the CSV file to take; all where there are none.
+        decimal, encoding, header: how it is written; see `tsnl.cli.data.Form`.
         workers: processes that run a black box; None for as many as there are cores.
         timeout: seconds that one simulation of a black box may take.
         title: of the report.
@@ -36,9 +38,24 @@ class Settings:
     options: Mapping[str, Any] | None = None
     seed: int = 0
     columns: tuple[str, ...] = ()
+    decimal: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
     workers: int | None = None
     timeout: float | None = None
     title: str | None = None
+
+    @property
+    def form(self) -> Form:
+        """How the CSV files are written."""
+        return Form(self.decimal, self.encoding, self.header)
+
+
+KINDS: dict[str, Any] = {
+    **dict.fromkeys(("method", "decimal", "encoding", "title"), str),
+    **{"options": dict, "seed": int, "columns": list, "header": bool},
+    **{"workers": int, "timeout": (int, float)},
+}
 
 
 def read_settings(path: Path | None) -> Settings:
@@ -53,14 +70,11 @@ def read_settings(path: Path | None) -> Settings:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is no TOML: {error}.") from error
-    known = {field.name for field in fields(Settings)}
-    unknown = sorted(set(found) - known)
+    unknown = sorted(set(found) - set(KINDS))
     if unknown:
-        raise ValueError(f"{path}: unknown {unknown}; known are {sorted(known)}.")
-    expected: dict[str, Any] = {"method": str, "options": dict, "seed": int, "columns": list}
-    expected |= {"workers": int, "timeout": (int, float), "title": str}
+        raise ValueError(f"{path}: unknown {unknown}; known are {sorted(KINDS)}.")
     for name, value in found.items():
-        if not isinstance(value, expected[name]) or isinstance(value, bool):
+        if not isinstance(value, KINDS[name]) or (isinstance(value, bool) and KINDS[name] is not bool):
             raise ValueError(f"{path}: {name} is {value!r}, which is of the wrong kind.")
     if "columns" in found:
         found["columns"] = tuple(str(column) for column in found["columns"])
@@ -126,8 +140,8 @@ def _instance(kind_name: str, default: Any, name: str) -> Any:
 
 def to_toml(settings: Settings, method: Any) -> str:
     """Settings with every option written out; `read_settings` and `make_method` take it back."""
-    top = {name: getattr(settings, name) for name in ("seed", "columns", "workers", "timeout", "title")}
-    lines = _table({"method": type(method).__name__, **top}, "")
+    top = {name: value for name, value in _fields(settings).items() if name != "options"}
+    lines = _table({**top, "method": type(method).__name__}, "")
     return "\n".join(lines + _table(_fields(method), "options")) + "\n"
 
 
