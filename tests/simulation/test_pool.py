@@ -11,6 +11,7 @@ import jax
 import numpy as np
 import pytest
 
+import tsnl
 from tsnl.simulation import BlackBox, Processes, load_file, simulate
 
 FILE = Path(__file__).with_name("simulators.py")
@@ -53,6 +54,53 @@ def test_a_worker_killed_once_changes_nothing(tmp_path, monkeypatch):
     assert (tmp_path / "mark").exists()
     assert found.failures == ()
     np.testing.assert_array_equal(found.series, run(black.walk, q).series)
+
+
+def test_a_file_imports_what_lies_beside_it_also_later(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "beside_first.py").write_text("import numpy as np\nROWS = np.ones(20)\n")
+    (tmp_path / "beside_later.py").write_text("SCALE = 3.0\n")
+    path = tmp_path / "needs_others.py"
+    path.write_text(
+        "from beside_first import ROWS\n"
+        "def simulate(rng, theta):\n    from beside_later import SCALE\n    return SCALE * ROWS\n"
+    )
+    with Processes(1, file=path) as executor:
+        box = BlackBox(load_file(path).simulate, executor=executor)
+        found = simulate(KEY, box, {"Q": np.ones(2)}, 20)
+    np.testing.assert_array_equal(found.series, np.full((2, 20, 1), 3.0))
+
+
+SCRIPT = """
+import sys
+from tsnl.simulation.pool import Processes
+
+def work(x):
+    return x + 1
+
+def begin():
+    with Processes(1) as executor:
+        print(executor.submit(work, 1).result())
+
+if sys.argv[1] == "plain":
+    begin()
+if __name__ == "__main__":
+    begin()
+"""
+
+
+@pytest.mark.parametrize(("how", "out"), [("plain", ""), ("guarded", "2\n")])
+def test_a_script_without_a_guard_is_told_at_once(tmp_path, how, out):
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT)
+    environment = {**os.environ, "PYTHONPATH": str(Path(tsnl.__file__).parents[1])}
+    asked = [sys.executable, str(path), how]
+    found = subprocess.run(asked, capture_output=True, text=True, env=environment, check=False)
+    assert found.stdout == out
+    assert (found.returncode == 0) == (how == "guarded"), found.stderr
+    said = "script.py, line 13: worker processes import this script"
+    assert (said in found.stderr) == (how == "plain")
+    assert ("__name__" in found.stderr) == (how == "plain")
 
 
 def test_processes_time_out(processes):

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tsnl.simulation.deadline import may_exit
+from tsnl.simulation.guard import check_guard
 from tsnl.simulation.worker import load_file
 
 
@@ -39,6 +40,7 @@ class Processes(Executor):
     def __init__(self, workers: int, *, file: str | Path | None = None):
         if workers < 1:
             raise ValueError(f"workers is {workers}, expected at least 1.")
+        check_guard()
         self.workers = workers
         self._file = None if file is None else str(Path(file).resolve())
         self._pools: list[ProcessPoolExecutor | None] = [None] * workers

@@ -84,7 +84,8 @@ FILE_MODULE = "tsnl_file_"  # how the names begin of modules that `load_file` lo
 def load_file(path: str | Path) -> ModuleType:
     """The module in a Python file, under a name that depends on the file's name alone.
 
-    What it defines can go to the workers of `Processes(..., file=path)`, who load the same file so.
+    What it defines can go to the workers of `Processes(..., file=path)`, who load the same file so. As
+    with `python path`, it can import what lies beside it, then and later.
     """
     path = Path(path).resolve()
     name = f"{FILE_MODULE}{path.stem}"
@@ -93,6 +94,9 @@ def load_file(path: str | Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ValueError(f"{path} is no Python file: its name must end in .py.")
+    beside = str(path.parent)
+    if beside not in sys.path:
+        sys.path.insert(0, beside)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # before it runs: dataclasses and pickle look it up
     try:
