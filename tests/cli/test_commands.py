@@ -67,7 +67,7 @@ def place(tmp_path_factory):
 def fitted(place):
     code = call(
         "fit", "tank.py", "data.csv", "--out", "run", "--config", "tiny.toml", "--lag", 4, "--seed", 5,
-        "--workers", 1, "--replicates", 99, "--no-refit",
+        "--in-process", "--replicates", 99, "--no-refit",
     )  # fmt: skip
     assert code == 0
     return place / "run"
@@ -100,7 +100,7 @@ def test_the_configuration_is_there_before_the_run_ends(place, monkeypatch):
 
     monkeypatch.setattr("tsnl.cli.runs.infer", killed)
     with pytest.raises(KilledError):
-        call("fit", "tank.py", "data.csv", "--out", "killed", "--config", "tiny.toml", "--workers", 1)
+        call("fit", "tank.py", "data.csv", "--out", "killed", "--config", "tiny.toml", "--in-process")
     assert "max_steps = 60" in (place / "killed" / "config.toml").read_text()
 
 
@@ -172,7 +172,7 @@ def test_one_column_too_many_is_said_before_the_run(place, capsys):
     rows = [f"{i},{line}" for i, line in enumerate(lines[1:])]
     (place / "indexed.csv").write_text("\n".join(["day,level", *rows]))
     for command in (("fit", "--out", "indexed"), ("compare", "--methods", "RejectionABC")):
-        assert call(command[0], "tank.py", "indexed.csv", *command[1:], "--workers", 1) == 2
+        assert call(command[0], "tank.py", "indexed.csv", *command[1:], "--in-process") == 2
         assert "day counts the rows: take the others with --columns level" in capsys.readouterr().err
     assert not (place / "indexed").exists()
 
@@ -186,7 +186,7 @@ def test_what_fails_on_the_way(place, capsys):
     text = (place / "tank.py").read_text().replace("level = 2.0", "raise OverflowError('too full')")
     (place / "failing.py").write_text(text)
     code = call(
-        "fit", "failing.py", "data.csv", "--out", "failing", "--config", "tiny.toml", "--workers", 1
+        "fit", "failing.py", "data.csv", "--out", "failing", "--config", "tiny.toml", "--in-process"
     )
     err = capsys.readouterr().err
     assert code == 1
@@ -204,7 +204,7 @@ def test_version_and_help(capsys):
 
 
 def test_compare_at_equal_cost(place, capsys):
-    assert call("compare", "tank.py", "data.csv", "--methods", "RejectionABC,PMMH", "--workers", 1) == 0
+    assert call("compare", "tank.py", "data.csv", "--methods", "RejectionABC,PMMH", "--in-process") == 0
     lines = capsys.readouterr().out.splitlines()
     assert re.match(r"RejectionABC +2,000 .*leak .* ± ", lines[1])
     assert "PMMH" in lines[2]  # a black box has no density to filter by
@@ -263,7 +263,7 @@ def test_known_inputs(place, capsys):
     for name, x in (("u", u), ("y", y)):
         for label, rows in (("", x[:20]), ("_new", x[20:22]), ("_next", x[22:])):
             Path(f"{name}{label}.csv").write_text("\n".join([name, *map(str, rows)]))
-    given = ("--out", "pump", "--config", "tiny.toml", "--workers", 1, "--replicates", 0, "--no-refit")
+    given = ("--out", "pump", "--config", "tiny.toml", "--in-process", "--replicates", 0, "--no-refit")
     assert call("fit", "pump.py", "y.csv", "--inputs", "u.csv", *given) == 0
     result = tsnl.load("pump", model=tsnl.BlackBox(runpy.run_path("pump.py")["simulate"]))
     assert abs(result.draws["gain"].mean() - 0.7) < 0.3

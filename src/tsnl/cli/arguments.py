@@ -33,7 +33,10 @@ Header = Annotated[
     Option("--header/--no-header", help="Whether the first line names the columns.", show_default=False),
 ]
 Inputs = Annotated[Path | None, Option(help="CSV file with known inputs, a line for each row.")]
-Workers = Annotated[int | None, Option(min=1, help="Processes for a black box; all cores.")]
+Workers = Annotated[int | None, Option(min=1, help="Processes for a black box; as many as cores.")]
+InProcess = Annotated[
+    bool, Option("--in-process", help="Run a black box without worker processes, in this one.")
+]
 Timeout = Annotated[float | None, Option(help="Seconds for one simulation of a black box.")]
 Dask = Annotated[str | None, Option(help="Address of a Dask scheduler to run a black box on.")]
 Seed = Annotated[int | None, Option(help="The seed: the same one gives the same draws.")]

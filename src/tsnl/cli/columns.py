@@ -10,6 +10,9 @@ from tsnl.cli.data import Data
 from tsnl.models.base import StateSpaceModel, observation_shape
 from tsnl.problem.prior import Prior
 from tsnl.simulation import Table, simulate
+from tsnl.simulation.dispatch import DIED
+
+TRIALS = 3  # after which a simulator that ends its process is taken to do so always
 
 
 def num_columns(model: Any, prior: Prior, length: int, inputs: np.ndarray | None) -> int | None:
@@ -17,15 +20,27 @@ def num_columns(model: Any, prior: Prior, length: int, inputs: np.ndarray | None
 
     A black box is called once for it, at a draw of the prior; where that simulation fails, nothing is
     known, and the run deals with it.
+
+    Raises:
+        RuntimeError: it ends its process wherever it is called.
     """
     if isinstance(model, StateSpaceModel):
         shape = observation_shape(model, inputs)
         return shape[0] if shape else 1
     if isinstance(model, Table):
         return model.series.shape[2]
-    theta = prior.constrain_all(prior.sample_unconstrained(jax.random.key(0), 1))
-    found = simulate(jax.random.key(0), model, theta, length, inputs=inputs)
-    return None if found.num_failed else found.series.shape[2]
+    for i in range(TRIALS):
+        key = jax.random.fold_in(jax.random.key(0), i)
+        theta = prior.constrain_all(prior.sample_unconstrained(key, 1))
+        found = simulate(key, model, theta, length, inputs=inputs)
+        if not found.failures:
+            return found.series.shape[2]
+        if found.failures[0].reason != DIED:
+            return None
+    raise RuntimeError(
+        f"The simulator ended its process, by a crash or an exit, in {TRIALS} of {TRIALS} trials: call "
+        f"it in Python, at some theta, to see where."
+    )
 
 
 def check_columns(path: Path, data: Data, expected: int | None) -> None:

@@ -69,6 +69,7 @@ def fit(
     workers: given.Workers = None,
     timeout: given.Timeout = None,
     dask: given.Dask = None,
+    in_process: given.InProcess = False,
     seed: given.Seed = None,
     title: given.Title = None,
     resume: given.Resume = False,
@@ -77,6 +78,7 @@ def fit(
 ) -> None:
     """Infer the parameters; print summary and verdicts, write run folder and report."""
     from tsnl.cli.fitting import fit_run
+    from tsnl.cli.model_file import Crew
     from tsnl.cli.options import changed, read_settings
 
     settings = changed(
@@ -105,7 +107,7 @@ def fit(
         out,
         settings,
         inputs=inputs,
-        dask=dask,
+        crew=Crew(settings.workers, settings.timeout, dask, in_process),
         resume=resume,
         replicates=replicates,
         refit=refit,
@@ -149,17 +151,18 @@ def report(
     out: given.ReportOut = None,
     title: given.Title = None,
     model: given.Simulator = None,
+    in_process: given.InProcess = False,
 ) -> None:
     """Write the report of a run anew."""
     from tsnl.cli.options import read_settings
-    from tsnl.cli.runs import check_run, read_checks, read_run, report_run
+    from tsnl.cli.runs import check_run, opened, read_checks, report_run
 
-    result, can_simulate = read_run(run, model)
-    replicates = 199 if can_simulate else 0
-    checks = read_checks(run) or check_run(run, result, replicates, refit=True)
     kept = run / "config.toml"
-    title = read_settings(kept).title if title is None and kept.exists() else title
-    path = report_run(run, result, checks, title, out=out, replicates=replicates)
+    with opened(run, model, in_process) as (result, can_simulate):
+        replicates = 199 if can_simulate else 0
+        checks = read_checks(run) or check_run(run, result, replicates, refit=True)
+        title = read_settings(kept).title if title is None and kept.exists() else title
+        path = report_run(run, result, checks, title, out=out, replicates=replicates)
     typer.echo(f"Report: {path}")
 
 
@@ -167,14 +170,15 @@ def report(
 def check(
     run: given.RunPath,
     model: given.Simulator = None,
+    in_process: given.InProcess = False,
     replicates: given.Replicates = 199,
     refit: given.Refit = True,
 ) -> None:
     """Check again whether a run can be trusted."""
-    from tsnl.cli.runs import check_run, read_run
+    from tsnl.cli.runs import check_run, opened
 
-    result, can_simulate = read_run(run, model)
-    typer.echo(str(check_run(run, result, replicates if can_simulate else 0, refit)))
+    with opened(run, model, in_process) as (result, can_simulate):
+        typer.echo(str(check_run(run, result, replicates if can_simulate else 0, refit)))
     if replicates and not can_simulate:
         typer.echo(
             "No series were simulated: the run does not hold its simulator; give it with --model."
@@ -217,20 +221,21 @@ def compare(
     inputs: given.Inputs = None,
     workers: given.Workers = None,
     timeout: given.Timeout = None,
+    in_process: given.InProcess = False,
     seed: given.FixedSeed = 0,
 ) -> None:
     """Try the methods side by side, at equal cost."""
     from tsnl.cli.columns import check_columns, num_columns
     from tsnl.cli.comparing import compare_methods
     from tsnl.cli.data import Form, read_csv, read_inputs
-    from tsnl.cli.model_file import read_model, working
+    from tsnl.cli.model_file import Crew, read_model, working
 
     form = Form(decimal, encoding, header)
     found = read_csv(data, () if columns is None else tuple(columns.split(",")), form)
     rows, known = found.rows, read_inputs(inputs, form.of_inputs)
     file = read_model(model)
     names = None if methods is None else methods.split(",")
-    with working(file, workers, timeout) as simulator:
+    with working(file, Crew(workers, timeout, None, in_process)) as simulator:
         check_columns(data, found, num_columns(simulator, file.prior, len(rows), known))
         table = compare_methods(
             simulator, file.prior, rows, known, max_cost=max_cost, names=names, seed=seed

@@ -12,7 +12,7 @@ import typer
 
 from tsnl.cli.columns import check_columns, num_columns
 from tsnl.cli.data import read_csv, read_inputs
-from tsnl.cli.model_file import read_model, working
+from tsnl.cli.model_file import Crew, read_model, working
 from tsnl.cli.options import Settings, make_method
 from tsnl.cli.runs import (
     Question,
@@ -34,7 +34,7 @@ def fit_run(
     settings: Settings,
     *,
     inputs: Path | None,
-    dask: str | None,
+    crew: Crew,
     resume: bool,
     replicates: int,
     refit: bool,
@@ -46,7 +46,7 @@ def fit_run(
     known = read_inputs(inputs, settings.form.of_inputs)
     title = settings.title or f"{', '.join(file.prior.names)} from {data_path.name}, {model_path.name}"
     settings = replace(settings, title=title)
-    with working(file, settings.workers, settings.timeout, dask) as simulator:
+    with working(file, crew) as simulator:
         check_columns(data_path, data, num_columns(simulator, file.prior, len(data.rows), known))
         begin = time.perf_counter()
         question = Question(simulator, file.prior, data.rows, known)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tsnl.problem.prior import Prior
-from tsnl.simulation import BlackBox, HostSimulator, Processes, as_simulator, load_file
+from tsnl.simulation import BlackBox, HostSimulator, Processes, Program, as_simulator, load_file
 
 
 @dataclass(frozen=True)
@@ -59,40 +59,55 @@ def _line(path: Path, error: Exception) -> str:
     return f", line {there[-1].lineno}" if there else ""
 
 
-@contextmanager
-def working(
-    file: ModelFile, workers: int | None, timeout: float | None, dask: str | None = None
-) -> Iterator[Any]:
-    """The simulator, a black box with workers to run it while the context lasts.
+@dataclass(frozen=True)
+class Crew:
+    """Who runs a black box.
 
-    Args:
-        file: the user's file.
-        workers: processes; None for as many as there are cores, 1 for none but this one.
+    Attributes:
+        workers: processes; None for as many as there are cores.
         timeout: seconds of one simulation.
         dask: address of a Dask scheduler whose workers to use instead.
+        in_process: run it here, without a worker: faster to start, and all ends where it ends its
+            process.
+    """
+
+    workers: int | None = None
+    timeout: float | None = None
+    dask: str | None = None
+    in_process: bool = False
+
+    def __post_init__(self) -> None:
+        if self.in_process and not (self.workers is None and self.dask is None):
+            raise ValueError("--in-process runs without workers: leave out --workers and --dask.")
+
+
+@contextmanager
+def working(file: ModelFile, crew: Crew) -> Iterator[Any]:
+    """The simulator, a black box with workers to run it while the context lasts.
+
+    A Python function runs in processes of its own, though there be but one: where it crashes or exits,
+    it takes a worker down, not the run. A `Program` has a process of its own as it is.
     """
     model = file.model
     if not isinstance(model, HostSimulator):
-        if timeout is not None or dask is not None:
+        if crew.timeout is not None or crew.dask is not None:
             raise ValueError(f"{file.path} defines a model in JAX: --timeout and --dask are for others.")
         yield model
         return
-    if timeout is not None:
-        model = replace(model, timeout=timeout)
-    if model.executor is not None:  # the file has chosen one
+    if crew.timeout is not None:
+        model = replace(model, timeout=crew.timeout)
+    count = num_cores() if crew.workers is None else crew.workers
+    alone = isinstance(model, Program) and count == 1
+    if model.executor is not None or crew.in_process or alone:
         yield model
-    elif dask is not None:
+    elif crew.dask is not None:
         from tsnl.cli.cluster import cluster  # needs an extra
 
-        with cluster(dask, file.path) as executor:
+        with cluster(crew.dask, file.path) as executor:
             yield replace(model, executor=executor)
     else:
-        count = num_cores() if workers is None else workers
-        if count == 1:
-            yield model
-        else:
-            with Processes(count, file=file.path) as executor:
-                yield replace(model, executor=executor)
+        with Processes(count, file=file.path) as executor:
+            yield replace(model, executor=executor)
 
 
 def num_cores() -> int:

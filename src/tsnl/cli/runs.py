@@ -8,6 +8,8 @@ Nothing in a run folder is ever executed: what needs the user's simulator is giv
 """
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +18,7 @@ import numpy as np
 import typer
 
 from tsnl.checks.verdict import Report
-from tsnl.cli.model_file import read_model, without_model
+from tsnl.cli.model_file import Crew, read_model, without_model, working
 from tsnl.cli.options import Settings, to_toml
 from tsnl.inference import infer
 from tsnl.methods.api import Method
@@ -80,6 +82,17 @@ def read_run(folder: Path, model_path: Path | None = None) -> tuple[Result, bool
     if not kept["prior"]:
         raise ValueError(f"{folder} could not hold its prior: give the file with --model.")
     return load(folder, model=None if kept["model"] else without_model()), kept["model"]
+
+
+@contextmanager
+def opened(folder: Path, model_path: Path | None, in_process: bool) -> Iterator[tuple[Result, bool]]:
+    """A run whose simulator, where its file is given, has workers while the context lasts."""
+    result, can_simulate = read_run(folder, model_path)
+    if model_path is None:
+        yield result, can_simulate
+        return
+    with working(read_model(model_path), Crew(in_process=in_process)) as model:
+        yield replace(result, problem=replace(result.problem, model=model)), True
 
 
 def _kept(folder: Path) -> dict[str, bool]:
