@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from tsnl.cli.commands import app
+from tsnl.cli.app import app
 
 ROOT = Path(__file__).parents[1]
 SLOW = ("trust.md", "simulators.md", "quickstart-cluster.md", "quickstart-python.md")

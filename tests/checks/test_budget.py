@@ -55,7 +55,7 @@ def test_what_moved_is_judged(result):
     assert quiet.figures["simulations"] == 16
     moved = check_budget(likelihood, shifted(2.0), z)
     assert moved.verdict == "fail"
-    assert moved.remedy == "Run one more round of 8 simulations."
+    assert moved.remedy.startswith("Run one more round of 8 simulations: result.refine(simulations=8,")
     alone = check_budget(likelihood, [{**result.history[-1], "shift": float("nan")}], z)
     assert alone.figures["shift"] is None
 
@@ -66,7 +66,7 @@ def test_simulations_are_those_that_were_made(result, counts):
     history = [{"simulations": n, "shift": 2.0} for n in counts]
     found = check_budget(result.posterior.likelihood, history, z)
     assert found.figures["simulations"] == counts[-1]
-    assert found.remedy == f"Run one more round of {counts[-1] - counts[-2]} simulations."
+    assert found.remedy.startswith(f"Run one more round of {counts[-1] - counts[-2]} simulations: ")
 
 
 def test_sampler():
@@ -75,7 +75,7 @@ def test_sampler():
     assert check_sampler(good).verdict == "pass"
     apart = good + np.arange(4)[:, None, None]
     assert check_sampler(apart).verdict == "fail"
-    assert check_sampler(apart).remedy == "Draw more: 600 per chain."
+    assert check_sampler(apart).remedy == "Draw more, 600 per chain: sampler=MCMC(num_draws=600)."
     copies = np.repeat(good[:, :20], 15, axis=1)
     assert check_sampler(rng.permuted(copies, axis=1)[..., :1]).figures["ess"] <= 80
     assert check_sampler(good[:, :50]).verdict == "look"

@@ -106,10 +106,7 @@ def test_the_configuration_is_there_before_the_run_ends(place, monkeypatch):
 
 def test_a_run_is_not_overwritten(fitted, capsys):
     assert call("fit", "tank.py", "data.csv", "--out", "run", "--config", "tiny.toml") == 2
-    assert (
-        "run holds a run already: read it with resume=True (--resume), or choose another"
-        in capsys.readouterr().err
-    )
+    assert "run holds a run already: read it with --resume, or choose another" in capsys.readouterr().err
 
 
 def test_check_and_forecast(fitted, capsys):
@@ -199,8 +196,51 @@ def test_version_and_help(capsys):
     assert capsys.readouterr().out == f"tsnl {tsnl.__version__}\n"
     assert call("--help") == 0
     out = capsys.readouterr().out
-    for name in ("new", "fit", "update", "report", "forecast", "check", "compare", "demo"):
+    names = (
+        "new",
+        "fit",
+        "refine",
+        "update",
+        "report",
+        "forecast",
+        "check",
+        "compare",
+        "options",
+        "demo",
+    )
+    for name in names:
         assert re.search(rf"^  {name} ", out, re.MULTILINE)
+    for same in ((), ("-h",)):
+        assert call(*same) == 0
+        assert capsys.readouterr().out == out
+
+
+def test_options_are_shown(capsys):
+    assert call("options", "rejection-abc") == 0
+    assert 'method = "RejectionABC"' in capsys.readouterr().out
+
+
+def test_compare_takes_options(place, capsys):
+    asked = ("compare", "tank.py", "data.csv", "--methods", "RejectionABC", "--in-process")
+    assert call(*asked, "--set", "draws=5", "--set", "fraction=0.5", "--max-cost", 400) == 0
+    assert "RejectionABC" in capsys.readouterr().out
+    assert call(*asked, "--set", "lag=3") == 2
+    assert "No method here has an option lag" in capsys.readouterr().err
+
+
+def test_refine_goes_on_from_a_run(fitted, place, capsys):
+    """As the remedy of the budget says, end to end."""
+    given = ("--simulations", 8, "--in-process", "--replicates", 0, "--no-refit")
+    assert call("refine", "run", *given) == 2
+    assert "give the file with --model" in capsys.readouterr().err
+    assert call("refine", "run", "--model", "tank.py", *given) == 0
+    assert "Run: run-refined" in capsys.readouterr().out
+    before, after = (tsnl.load(one, model=lambda rng, theta: None) for one in ("run", "run-refined"))
+    assert len(after.history) == len(before.history) + 1
+    assert after.cost == before.cost + 8 * 20
+    assert (place / "run-refined" / "report.html").exists()
+    assert call("refine", "run", "--model", "tank.py", *given) == 2  # its place is taken
+    assert call("check", "run-refined", "--no-refit") == 0
 
 
 def test_compare_at_equal_cost(place, capsys):

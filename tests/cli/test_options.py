@@ -1,8 +1,11 @@
+from dataclasses import fields
+
 import pytest
 
 from tsnl import MCMC, SMCABC, TSNL, Training
-from tsnl.cli.options import Settings, changed, make_method, read_settings, to_toml
+from tsnl.cli.options import Settings, changed, make_method, options_text, read_settings, to_toml
 from tsnl.kernel import MAF
+from tsnl.methods import METHODS
 
 
 def test_command_line_over_file_over_defaults(tmp_path):
@@ -16,6 +19,38 @@ def test_command_line_over_file_over_defaults(tmp_path):
     assert (settings.seed, settings.workers) == (3, 2)
     method = make_method(settings)
     assert method == TSNL(rounds=7, lag="acf", training=Training(max_steps=400), head=MAF())
+
+
+def test_every_option_of_a_method_can_be_assigned():
+    assignments = (
+        *("rounds=3", "transform=asinh", "gaps=true", "max_cost=none", "decays=[0.5]"),
+        *("training.max_steps=400", "head.class=MAF", "head.width=8", "sampler.transition=nuts"),
+    )
+    settings = changed(Settings(), {}, {"rounds": 7, "max_cost": 5}, assignments)
+    assert make_method(settings) == TSNL(
+        rounds=3,
+        transform="asinh",
+        gaps=True,
+        decays=(0.5,),
+        training=Training(max_steps=400),
+        head=MAF(width=8),
+        sampler=MCMC(transition="nuts"),
+    )
+    for wrong in ("rounds", "=3", "training.=3", ""):
+        with pytest.raises(ValueError, match="expected name=value"):
+            changed(Settings(), {}, {}, (wrong,))
+    with pytest.raises(ValueError, match="TSNL has no option round; it has"):
+        make_method(changed(Settings(), {}, {}, ("round=3",)))
+
+
+@pytest.mark.parametrize("kind", METHODS)
+def test_the_options_shown_read_back(tmp_path, kind):
+    path = tmp_path / "options.toml"
+    path.write_text(options_text(kind))
+    assert make_method(read_settings(path)) == kind()
+    shown = path.read_text()
+    for field in fields(kind):
+        assert field.name in shown
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from tsnl.checks.draws import log_likelihoods, member_log_likelihoods, weights
 from tsnl.checks.verdict import Verdict, by_shift
 from tsnl.likelihood.surrogate import SurrogateLikelihood
+from tsnl.runtime.reader import remedy
 
 
 def member_means(
@@ -53,5 +54,14 @@ def check_budget(
         "simulations": counts[-1],
     }
     sentence = f"The ensemble's posterior means differ by {spread:.2f} sd; {moved}."
-    remedy = "" if level == "pass" else f"Run one more round of {counts[-1] - counts[-2]} simulations."
-    return Verdict("budget", level, sentence, remedy, figures)
+    return Verdict("budget", level, sentence, "" if level == "pass" else _remedy(counts), figures)
+
+
+def _remedy(counts: Sequence[int]) -> str:
+    """One more round like the last one."""
+    num = counts[-1] - counts[-2]
+    how = remedy(
+        python=f"result.refine(simulations={num}, seed=...)",
+        command=f"tsnl refine RUN --simulations {num}",
+    )
+    return f"Run one more round of {num} simulations: {how}."

@@ -19,6 +19,7 @@ from tsnl.methods.api import Inference
 from tsnl.methods.sequential.options import Sequential
 from tsnl.methods.sequential.simulated import Simulated, choose
 from tsnl.problem.draws import thinned
+from tsnl.runtime.reader import remedy
 
 NUM_WEIGHTED = 1000  # draws that are weighted anew by other likelihoods
 
@@ -33,8 +34,9 @@ def check(
 ) -> Report:
     """Can this result be trusted? See `tsnl.Result.check`."""
     if num_replicates != 0 and num_replicates < 99:
+        name = remedy(python="num_replicates", command="--replicates")
         raise ValueError(
-            f"num_replicates is {num_replicates}: fewer than 99 cannot give a p-value of one in a "
+            f"{name} is {num_replicates}: fewer than 99 cannot give a p-value of one in a "
             f"hundred. Give at least 99, or 0 to leave the replicates out."
         )
     key = jax.random.fold_in(jax.random.key(seed), 1)

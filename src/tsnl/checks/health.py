@@ -4,6 +4,7 @@ import numpy as np
 from jaxtyping import Float
 
 from tsnl.checks.verdict import Level, Verdict
+from tsnl.runtime.reader import remedy
 from tsnl.sampling.diagnostics import ess as sampler_ess
 from tsnl.sampling.diagnostics import r_hat as sampler_r_hat
 
@@ -31,8 +32,16 @@ def check_sampler(z: Float[np.ndarray, "chain draw size"], num_divergent: int = 
         level = "fail"
     sentence = f"R-hat is {r_hat:.3f} and the effective sample size {effective:.0f}"
     sentence += f"; {num_divergent} steps diverged." if num_divergent else "."
-    remedy = "" if level == "pass" else f"Draw more: {2 * z.shape[1]:,} per chain."
+    what_to_do = ""
     if share > 0:
-        remedy = "Use transition='elliptical_slice', or look at the prior's tails."
+        other = _sampler("transition", "elliptical_slice")
+        what_to_do = f"Use another sampler ({other}), or look at the prior's tails."
+    elif level != "pass":
+        more = 2 * z.shape[1]
+        what_to_do = f"Draw more, {more:,} per chain: {_sampler('num_draws', more)}."
     figures = {"r_hat": r_hat, "ess": effective, "divergences": num_divergent}
-    return Verdict("sampler", level, sentence, remedy, figures)
+    return Verdict("sampler", level, sentence, what_to_do, figures)
+
+
+def _sampler(name: str, value: int | str) -> str:
+    return remedy(python=f"sampler=MCMC({name}={value!r})", command=f"--set sampler.{name}={value}")

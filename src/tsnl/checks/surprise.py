@@ -9,6 +9,7 @@ from scipy.special import ndtri
 from tsnl.checks.one_step import OneStep
 from tsnl.checks.uniformity import pit_ecdf
 from tsnl.checks.verdict import LOOK_P, Verdict, adjusted, by_p_value, spoken
+from tsnl.runtime.reader import option, remedy
 
 NUM_SHUFFLES = 1999
 MAX_LAG = 10
@@ -53,7 +54,7 @@ def check_surprise(one: OneStep, lag: int, rng: np.random.Generator) -> Verdict:
     level = by_p_value(p)
     times = surprising(one)
     worst = min(p_values, key=lambda name: p_values[name])
-    sentence, remedy = _words(level, worst, p, times, lag)
+    sentence, what_to_do = _words(level, worst, p, times, lag)
     figures: dict[str, Any] = {
         "p_value": p,
         "p_values": p_values,
@@ -61,7 +62,7 @@ def check_surprise(one: OneStep, lag: int, rng: np.random.Generator) -> Verdict:
         "log_score": float(one.log_score.mean()),
         "lowest_log_scores": [int(t) for t in one.time[np.argsort(one.log_score)[:LISTED]]],
     }
-    return Verdict("one step ahead", level, sentence, remedy, figures)
+    return Verdict("one step ahead", level, sentence, what_to_do, figures)
 
 
 def _words(level: str, worst: str, p: float, times: list[int], lag: int) -> tuple[str, str]:
@@ -76,11 +77,13 @@ def _words(level: str, worst: str, p: float, times: list[int], lag: int) -> tupl
     if worst == "independent":
         return (
             f"Prediction errors are autocorrelated ({spoken(p)}).",
-            f"Raise lag to {2 * lag}; if that does not help, the model's dynamics are misspecified.",
+            f"Raise lag to {2 * lag} ({option('lag', 2 * lag)}); if that does not help, the model's "
+            f"dynamics are misspecified.",
         )
+    more = remedy(python="result.refine(simulations=..., seed=...)", command="tsnl refine RUN")
     return (
         f"The predictive spread is wrong ({spoken(p)}).",
-        "Simulate more; if that does not help, the model's noise is misspecified.",
+        f"Simulate more ({more}); if that does not help, the model's noise is misspecified.",
     )
 
 

@@ -15,6 +15,7 @@ from tsnl.kernel.training import Training
 from tsnl.likelihood.surrogate import SurrogateLikelihood
 from tsnl.posterior import Posterior
 from tsnl.problem import Problem
+from tsnl.runtime.reader import option
 
 LOOK_NATS, FAIL_NATS = np.log(20.0), np.log(100.0)  # log-odds of the longer lag
 
@@ -82,8 +83,8 @@ def _verdict(
         f"Doubling the lag changes the held-out log-score by {gain:+.3f} per row and the posterior by "
         f"{moved:.2f} sd (retraining alone: {noise:.2f} sd)."
     )
-    remedy = "" if level == "pass" else f"Raise lag to {longer}."
-    return Verdict("lag", level, sentence, remedy, figures)
+    how = "" if level == "pass" else f"Raise lag to {longer}: {option('lag', longer)}."
+    return Verdict("lag", level, sentence, how, figures)
 
 
 def _level(moved: float, noise: float, nats: float, p: float) -> Level:

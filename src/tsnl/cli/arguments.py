@@ -14,14 +14,28 @@ NewFile = Annotated[Path, Argument(help="File to write, such as my_model.py.")]
 Jax = Annotated[bool, Option("--jax", help="A state-space model in JAX, not a black box.")]
 Out = Annotated[Path, Option(help="Folder for the run.")]
 UpdatedOut = Annotated[Path | None, Option(help="Folder for the result; RUN-updated if not given.")]
+RefinedOut = Annotated[Path | None, Option(help="Folder for the result; RUN-refined if not given.")]
 ReportOut = Annotated[Path | None, Option(help="File to write; RUN/report.html if not given.")]
 ForecastOut = Annotated[Path | None, Option(help="CSV file; RUN/forecast.csv if not given.")]
 
 Config = Annotated[Path | None, Option(help="TOML file with options.")]
 Method = Annotated[str | None, Option(help="TSNL (the default), SNL, SMCABC, PMMH, ...")]
 Methods = Annotated[str | None, Option(help="Which: TSNL,SMCABC,... All that apply if not given.")]
+Set = Annotated[
+    list[str] | None,
+    Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Any option of the method, such as widen=3 or training.max_steps=4000; may be repeated.",
+    ),
+]
+MethodName = Annotated[str, Argument(help="TSNL, SNL, SMCABC, PMMH, ...")]
 Lag = Annotated[str | None, Option(help="A number, or acf, validation, aic, bic.")]
+MoreRounds = Annotated[int, Option(min=1, help="Further rounds.")]
 Rounds = Annotated[int | None, Option(help="Rounds of simulating and learning.")]
+MoreSimulations = Annotated[
+    int | None, Option(min=1, help="Simulations in each; as many as the run had in a round.")
+]
 PerRound = Annotated[int | None, Option(help="Simulations in each round.")]
 MaxCost = Annotated[int | None, Option(help="Most calls of the dynamics.")]
 EachCost = Annotated[int | None, Option(help="Calls of the dynamics for each; 100 simulations.")]

@@ -1,40 +1,12 @@
-"""The commands: arguments in, a few lines of text and files out."""
+"""The commands that begin something: arguments in, a few lines of text and files out."""
 
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any
 
 import typer
 
 from tsnl.cli import arguments as given
-
-app = typer.Typer(
-    name="tsnl",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    help="Parameters of a time-varying system from one observed series and a simulator of it.",
-)
-
-
-def _version(wanted: bool) -> bool:
-    if wanted:
-        import tsnl
-
-        typer.echo(f"tsnl {tsnl.__version__}")
-        raise typer.Exit
-    return wanted
-
-
-@app.callback()
-def _main(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
-) -> None:
-    pass
+from tsnl.cli.app import app
 
 
 @app.command()
@@ -61,6 +33,7 @@ def fit(
     rounds: given.Rounds = None,
     simulations: given.PerRound = None,
     max_cost: given.MaxCost = None,
+    assignments: given.Set = None,
     columns: given.Columns = None,
     decimal: given.Decimal = None,
     encoding: given.Encoding = None,
@@ -100,6 +73,7 @@ def fit(
             "simulations": simulations,
             "max_cost": max_cost,
         },
+        assignments or (),
     )
     fit_run(
         model,
@@ -115,105 +89,13 @@ def fit(
 
 
 @app.command()
-def update(
-    run: given.RunPath,
-    data: given.NewRows,
-    out: given.UpdatedOut = None,
-    columns: given.Columns = None,
-    decimal: given.Decimal = None,
-    encoding: given.Encoding = None,
-    header: given.Header = None,
-    inputs: given.Inputs = None,
-    seed: given.FixedSeed = 0,
-) -> None:
-    """Take in new rows, without a simulation."""
-    from tsnl.cli.data import Form, read_csv, read_inputs
-    from tsnl.cli.runs import read_run, updated
-    from tsnl.cli.text import sentence, summary_text
-    from tsnl.store.folder import refuse_to_overwrite
-
-    target = run.with_name(f"{run.name}-updated") if out is None else out
-    refuse_to_overwrite(target)
-    form = Form(decimal, encoding, header)
-    new = read_csv(data, () if columns is None else tuple(columns.split(",")), form)
-    known = read_inputs(inputs, form.of_inputs)
-    result, _ = read_run(run)
-    found, stream = updated(result, new.rows, known, seed)
-    found.save(target)
-    typer.echo(summary_text(found))
-    typer.echo(f"{sentence(found.status)}; the particles were moved {stream.refreshes} times.")
-    typer.echo(f"Run: {target}")
-
-
-@app.command()
-def report(
-    run: given.RunPath,
-    out: given.ReportOut = None,
-    title: given.Title = None,
-    model: given.Simulator = None,
-    in_process: given.InProcess = False,
-) -> None:
-    """Write the report of a run anew."""
-    from tsnl.cli.options import read_settings
-    from tsnl.cli.runs import check_run, opened, read_checks, report_run
-
-    kept = run / "config.toml"
-    with opened(run, model, in_process) as (result, can_simulate):
-        replicates = 199 if can_simulate else 0
-        checks = read_checks(run) or check_run(run, result, replicates, refit=True)
-        title = read_settings(kept).title if title is None and kept.exists() else title
-        path = report_run(run, result, checks, title, out=out, replicates=replicates)
-    typer.echo(f"Report: {path}")
-
-
-@app.command()
-def check(
-    run: given.RunPath,
-    model: given.Simulator = None,
-    in_process: given.InProcess = False,
-    replicates: given.Replicates = 199,
-    refit: given.Refit = True,
-) -> None:
-    """Check again whether a run can be trusted."""
-    from tsnl.cli.runs import check_run, opened
-
-    with opened(run, model, in_process) as (result, can_simulate):
-        typer.echo(str(check_run(run, result, replicates if can_simulate else 0, refit)))
-    if replicates and not can_simulate:
-        typer.echo(
-            "No series were simulated: the run does not hold its simulator; give it with --model."
-        )
-
-
-@app.command()
-def forecast(
-    run: given.RunPath,
-    horizon: given.Horizon = 20,
-    out: given.ForecastOut = None,
-    source: given.Source = "kernel",
-    inputs: given.Inputs = None,
-    model: given.Simulator = None,
-    seed: given.FixedSeed = 0,
-) -> None:
-    """Forecast the rows after the series; write quantiles and a picture."""
-    from tsnl.cli.data import read_inputs
-    from tsnl.cli.forecasting import write_forecast
-    from tsnl.cli.runs import read_run
-
-    chosen: Any = source
-    result, _ = read_run(run, model)
-    found = result.forecast(horizon, chosen, inputs=read_inputs(inputs), seed=seed)
-    path, picture = write_forecast(found, run / "forecast.csv" if out is None else out)
-    typer.echo(path.read_text().rstrip())
-    typer.echo(f"Forecast: {path}, {picture}")
-
-
-@app.command()
 def compare(
     model: given.ModelPath,
     data: given.DataPath,
     max_cost: given.EachCost = None,
     methods: given.Methods = None,
+    config: given.Config = None,
+    assignments: given.Set = None,
     columns: given.Columns = None,
     decimal: given.Decimal = None,
     encoding: given.Encoding = None,
@@ -227,20 +109,30 @@ def compare(
     """Try the methods side by side, at equal cost."""
     from tsnl.cli.columns import check_columns, num_columns
     from tsnl.cli.comparing import compare_methods
-    from tsnl.cli.data import Form, read_csv, read_inputs
+    from tsnl.cli.data import read_csv, read_inputs
     from tsnl.cli.model_file import Crew, read_model, working
+    from tsnl.cli.options import changed, read_settings
 
-    form = Form(decimal, encoding, header)
-    found = read_csv(data, () if columns is None else tuple(columns.split(",")), form)
-    rows, known = found.rows, read_inputs(inputs, form.of_inputs)
+    told = {"columns": None if columns is None else tuple(columns.split(",")), "decimal": decimal}
+    told |= {"encoding": encoding, "header": header, "workers": workers, "timeout": timeout}
+    settings = changed(read_settings(config), told, {}, assignments or ())
+    found = read_csv(data, settings.columns, settings.form)
+    rows, known = found.rows, read_inputs(inputs, settings.form.of_inputs)
     file = read_model(model)
     names = None if methods is None else methods.split(",")
-    with working(file, Crew(workers, timeout, None, in_process)) as simulator:
+    with working(file, Crew(settings.workers, settings.timeout, None, in_process)) as simulator:
         check_columns(data, found, num_columns(simulator, file.prior, len(rows), known))
-        table = compare_methods(
-            simulator, file.prior, rows, known, max_cost=max_cost, names=names, seed=seed
-        )
+        given_ = {"max_cost": max_cost, "names": names, "options": settings.options, "seed": seed}
+        table = compare_methods(simulator, file.prior, rows, known, **given_)
     typer.echo(table)
+
+
+@app.command()
+def options(method: given.MethodName = "TSNL") -> None:
+    """Show every option of a method with its default, as a file for --config."""
+    from tsnl.cli.options import method_kind, options_text
+
+    typer.echo(options_text(method_kind(method)))
 
 
 @app.command()

@@ -1,12 +1,15 @@
 """The methods side by side, at equal cost."""
 
 import time
+from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
+from tsnl.cli.options import method_kind, with_options
 from tsnl.inference import infer
-from tsnl.methods import MCMCABC, METHODS, PMMH, SMCABC, SNL, TSNL, ExactMCMC, RejectionABC
+from tsnl.methods import MCMCABC, PMMH, SMCABC, SNL, TSNL, ExactMCMC, RejectionABC
 from tsnl.models.base import Filterable, StateSpaceModel
 from tsnl.models.linear_gaussian import LinearGaussian
 from tsnl.problem.prior import Prior
@@ -32,6 +35,7 @@ def compare_methods(
     *,
     max_cost: int | None,
     names: list[str] | None,
+    options: Mapping[str, Any] | None = None,
     seed: int,
 ) -> str:
     """A table: what each method found, what it cost, how long it took.
@@ -43,15 +47,19 @@ def compare_methods(
         inputs: its known inputs, or None.
         max_cost: calls of the dynamics that each may make; None for 100 simulations.
         names: of methods; None for all that apply.
+        options: by name, each for the methods that have it.
         seed: of each.
     """
     limit = NUM_SIMULATIONS * len(rows) if max_cost is None else max_cost
-    kinds = applicable(model) if names is None else [_kind(name) for name in names]
+    kinds = applicable(model) if names is None else [method_kind(name) for name in names]
+    known = {field.name for kind in kinds for field in fields(kind)}
+    if unknown := sorted(set(options or {}) - known):
+        raise ValueError(f"No method here has an option {', '.join(unknown)}: tsnl options shows all.")
     lines = [f"{'method':14}{'cost':>10}{'seconds':>9}  posterior mean ± sd"]
     for kind in kinds:
         begin = time.perf_counter()
         try:
-            method = _with_cost(kind, limit, len(rows))
+            method = _with_options(_with_cost(kind, limit, len(rows)), options or {})
             result = infer(model, prior, rows, method, inputs=inputs, seed=seed)
         except (ValueError, TypeError, ArithmeticError) as error:
             lines.append(f"{kind.__name__:14}{'–':>10}{'–':>9}  {error}")
@@ -62,13 +70,11 @@ def compare_methods(
     return "\n".join([*lines, f"At most {limit:,} calls of the dynamics for each."])
 
 
-def _kind(name: str) -> Any:
-    for kind in METHODS:
-        if kind.__name__.lower() == name.strip().lower():
-            return kind
-    raise ValueError(
-        f"There is no method {name!r}: choose from {', '.join(k.__name__ for k in METHODS)}."
-    )
+def _with_options(method: Any, options: Mapping[str, Any]) -> Any:
+    """A method with those options that it has."""
+    own = {field.name for field in fields(method)}
+    mine = {name: value for name, value in options.items() if name in own}
+    return with_options(method, mine, type(method).__name__)
 
 
 def _with_cost(kind: Any, limit: int, length: int) -> Any:

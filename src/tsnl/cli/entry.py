@@ -33,13 +33,15 @@ def run(arguments: Sequence[str]) -> int:
         0 where all went well, 2 for usage and input that cannot be used, 1 for what failed on the way,
         130 after Ctrl-C.
     """
-    from tsnl.cli.commands import app
+    from tsnl.cli import commands, run_commands  # noqa: F401 (which add themselves)
+    from tsnl.cli.app import app
+    from tsnl.runtime.reader import at_command_line
 
     os.environ.setdefault("MPLBACKEND", "Agg")  # pictures go to files
     debug = "--debug" in arguments
-    rest = [one for one in arguments if one != "--debug"]
+    rest = [one for one in arguments if one != "--debug"] or ["--help"]
     try:
-        with warnings.catch_warnings():
+        with at_command_line(), warnings.catch_warnings():
             warnings.showwarning = _show_warning
             code = app(args=rest, prog_name="tsnl", standalone_mode=False)
         return code if isinstance(code, int) else 0

@@ -13,10 +13,12 @@ import typer
 from tsnl.cli.columns import check_columns, num_columns
 from tsnl.cli.data import read_csv, read_inputs
 from tsnl.cli.model_file import Crew, read_model, working
-from tsnl.cli.options import Settings, make_method
+from tsnl.cli.options import Settings, make_method, to_toml
 from tsnl.cli.runs import (
     Question,
     check_run,
+    kept_title,
+    opened,
     report_run,
     run_into,
 )
@@ -25,6 +27,8 @@ from tsnl.methods import TSNL, ExactMCMC
 from tsnl.models import LinearGaussian
 from tsnl.problem import Prior, Problem
 from tsnl.result import Result
+from tsnl.store.files import write_text
+from tsnl.store.folder import refuse_to_overwrite
 
 
 def fit_run(
@@ -52,6 +56,37 @@ def fit_run(
         question = Question(simulator, file.prior, data.rows, known)
         result = run_into(out, question, method, settings, resume)
         seconds = time.perf_counter() - begin
+        finish(out, result, seconds, title, replicates, refit)
+
+
+def refine_run(
+    folder: Path,
+    out: Path,
+    model_path: Path | None,
+    crew: Crew,
+    *,
+    rounds: int,
+    simulations: int | None,
+    seed: int | None,
+    title: str | None,
+    replicates: int,
+    refit: bool,
+) -> None:
+    """See `tsnl refine`."""
+    refuse_to_overwrite(out)
+    with opened(folder, model_path, crew) as (result, can_simulate):
+        if not can_simulate:
+            raise ValueError(f"{folder} does not hold its simulator: give the file with --model.")
+        count = getattr(result.method, "simulations", 1) if simulations is None else simulations
+        first = result.seed if seed is None else seed
+        begin = time.perf_counter()
+        for _ in range(rounds):  # each with a seed that no earlier round of this run had
+            result = result.refine(simulations=count, seed=first + len(result.history))
+        seconds = time.perf_counter() - begin
+        result.save(out)
+        title = title or kept_title(folder) or f"{folder.name}, refined"
+        settings = Settings(seed=result.seed, title=title)
+        write_text(out / "config.toml", to_toml(settings, result.method))
         finish(out, result, seconds, title, replicates, refit)
 
 

@@ -2,7 +2,7 @@
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -81,11 +81,63 @@ def read_settings(path: Path | None) -> Settings:
     return Settings(**found)
 
 
-def changed(settings: Settings, given: Mapping[str, Any], options: Mapping[str, Any]) -> Settings:
-    """Settings with what the command line says; None there says nothing."""
+def changed(
+    settings: Settings,
+    given: Mapping[str, Any],
+    options: Mapping[str, Any],
+    assignments: Sequence[str] = (),
+) -> Settings:
+    """Settings with what the command line says; None there says nothing.
+
+    Args:
+        settings: those of a file, or the defaults.
+        given: settings by name.
+        options: of the method, by name.
+        assignments: the same as text, `name=value` or `inside.name=value`; these win.
+    """
     told = {name: value for name, value in given.items() if value is not None}
     more = {name: value for name, value in options.items() if value is not None}
-    return replace(settings, **told, options={**(settings.options or {}), **more})
+    all_ = {**(settings.options or {}), **more}
+    for assignment in assignments:
+        all_ = _assigned(all_, assignment)
+    return replace(settings, **told, options=all_)
+
+
+def _assigned(options: Mapping[str, Any], assignment: str) -> dict[str, Any]:
+    """Options with one more, `inside.name=value`: a value of TOML, a bare word, or none.
+
+    Raises:
+        ValueError: it is no such assignment.
+    """
+    path, sign, text = assignment.partition("=")
+    first, *inside = path.strip().split(".")
+    if not sign or not all((first, *inside)):
+        raise ValueError(
+            f"--set has {assignment!r}, expected name=value, such as widen=3 or training.max_steps=4000."
+        )
+    try:
+        value = tomllib.loads(f"x = {text}")["x"]
+    except tomllib.TOMLDecodeError:
+        value = None if text.strip().lower() == "none" else text.strip()
+    if inside:
+        table = options.get(first, {})
+        kept = table if isinstance(table, dict) else {}
+        value = _assigned(kept, f"{'.'.join(inside)}={text}")
+    return {**options, first: value}
+
+
+def method_kind(name: str) -> Any:
+    """The class of a method, by its name in any case.
+
+    Raises:
+        ValueError: there is none of that name.
+    """
+    methods = known_methods()
+    kind = methods.get(name.strip().lower().replace("-", "").replace("_", ""))
+    if kind is None:
+        names = ", ".join(one.__name__ for one in methods.values())
+        raise ValueError(f"method is {name!r}, expected one of {names}.")
+    return kind
 
 
 def make_method(settings: Settings) -> Any:
@@ -94,15 +146,11 @@ def make_method(settings: Settings) -> Any:
     Raises:
         ValueError, TypeError: a name that is not known, or a value that does not fit.
     """
-    methods = known_methods()
-    kind = methods.get(settings.method.lower().replace("-", "").replace("_", ""))
-    if kind is None:
-        names = ", ".join(one.__name__ for one in methods.values())
-        raise ValueError(f"method is {settings.method!r}, expected one of {names}.")
-    return _make(kind(), settings.options or {}, kind.__name__)
+    kind = method_kind(settings.method)
+    return with_options(kind(), settings.options or {}, kind.__name__)
 
 
-def _make(default: Any, table: Mapping[str, Any], name: str) -> Any:
+def with_options(default: Any, table: Mapping[str, Any], name: str) -> Any:
     """Options with the values of a table in place of their own; `class` there names another kind."""
     table = dict(table)
     if "class" in table:
@@ -116,7 +164,7 @@ def _make(default: Any, table: Mapping[str, Any], name: str) -> Any:
     values = {}
     for key, value in table.items():
         old = getattr(default, key)
-        if isinstance(value, dict) and not is_dataclass(old):
+        if isinstance(value, dict) and not is_dataclass(old) and "class" not in value:
             raise ValueError(f"{name}.{key} has no options inside it.")
         values[key] = _value_of(old, value, f"{name}.{key}")
     return replace(default, **values)
@@ -126,7 +174,7 @@ def _value_of(old: Any, value: Any, name: str) -> Any:
     """A value of TOML as an option: tables are options inside options, lists are tuples."""
     if isinstance(value, list):
         return tuple(_value_of(None, item, name) for item in value)
-    return _make(old, value, name) if isinstance(value, dict) else value
+    return with_options(old, value, name) if isinstance(value, dict) else value
 
 
 def _instance(kind_name: str, default: Any, name: str) -> Any:
@@ -136,6 +184,14 @@ def _instance(kind_name: str, default: Any, name: str) -> Any:
         raise ValueError(f"The class of {name} is unknown, expected one of {', '.join(sorted(inner))}.")
     kind = inner[kind_name]
     return default if kind is type(default) else kind()
+
+
+def options_text(kind: Any) -> str:
+    """Every option of a method with its default, as a file for `--config`; those not set as comments."""
+    method = kind()
+    unset = [f"# {name} is not set" for name, value in _fields(method).items() if value is None]
+    lines = [f'method = "{kind.__name__}"', *_table(_fields(method), "options")]
+    return "\n".join([lines[0], *unset, *lines[1:]])
 
 
 def to_toml(settings: Settings, method: Any) -> str:

@@ -19,7 +19,7 @@ import typer
 
 from tsnl.checks.verdict import Report
 from tsnl.cli.model_file import Crew, read_model, without_model, working
-from tsnl.cli.options import Settings, to_toml
+from tsnl.cli.options import Settings, read_settings, to_toml
 from tsnl.inference import infer
 from tsnl.methods.api import Method
 from tsnl.posterior import Stream
@@ -85,13 +85,13 @@ def read_run(folder: Path, model_path: Path | None = None) -> tuple[Result, bool
 
 
 @contextmanager
-def opened(folder: Path, model_path: Path | None, in_process: bool) -> Iterator[tuple[Result, bool]]:
+def opened(folder: Path, model_path: Path | None, crew: Crew) -> Iterator[tuple[Result, bool]]:
     """A run whose simulator, where its file is given, has workers while the context lasts."""
     result, can_simulate = read_run(folder, model_path)
     if model_path is None:
         yield result, can_simulate
         return
-    with working(read_model(model_path), Crew(in_process=in_process)) as model:
+    with working(read_model(model_path), crew) as model:
         yield replace(result, problem=replace(result.problem, model=model)), True
 
 
@@ -102,6 +102,12 @@ def _kept(folder: Path) -> dict[str, bool]:
         return {name: facts[name] is not None for name in ("model", "prior")}
     except (ValueError, KeyError, TypeError):
         return {"model": True, "prior": True}
+
+
+def kept_title(folder: Path) -> str | None:
+    """The title that the run's configuration has, where there is one."""
+    kept = folder / "config.toml"
+    return read_settings(kept).title if kept.exists() else None
 
 
 def check_run(folder: Path, result: Result, replicates: int, refit: bool) -> Report:

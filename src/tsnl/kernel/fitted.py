@@ -17,6 +17,7 @@ from tsnl.kernel.memory.base import State, after
 from tsnl.kernel.region import Region
 from tsnl.kernel.scaling import Scaling
 from tsnl.problem.series import as_inputs
+from tsnl.runtime.reader import remedy
 from tsnl.store import codec, files
 
 
@@ -132,8 +133,8 @@ class Kernel(eqx.Module):
             raise ValueError(f"The series has {rows.shape[1]} {what}, the kernel knows {self.spec.d_y}.")
         if np.isnan(rows).any() and not self.spec.gaps:
             raise ValueError(
-                "The series has missing entries, which this kernel was not trained for: infer with "
-                "TSNL(gaps=True)."
+                f"The series has missing entries, which this kernel was not trained for: infer with "
+                f"{remedy(python='TSNL(gaps=True)', command='tsnl fit --set gaps=true')}."
             )
         return rows
 

@@ -15,6 +15,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from tsnl.kernel.examples import Examples, pick, pick_evenly
 from tsnl.kernel.member import Member
 from tsnl.kernel.objective import Objective
+from tsnl.runtime.reader import option
 from tsnl.store.registry import register
 
 RETRIES, SMALLER = 3, 0.3
@@ -124,7 +125,7 @@ def train(
         rate *= SMALLER
     raise FloatingPointError(
         f"Training diverged with learning rates from {options.learning_rate} to {rate:.1e}. Look at "
-        f"the simulated series for extreme values; transform='asinh' tames wide ranges."
+        f"the simulated series for extreme values; {option('transform', 'asinh')} tames wide ranges."
     )
 
 

@@ -22,6 +22,7 @@ from tsnl.kernel.memory.base import State
 from tsnl.posterior.base import LogDensity, Posterior, sample_posterior
 from tsnl.problem.draws import constrained
 from tsnl.problem.series import as_series
+from tsnl.runtime.reader import remedy
 from tsnl.sampling.mcmc import MCMC
 from tsnl.sampling.smc import Cloud, rejuvenate
 from tsnl.sampling.spread import spread
@@ -118,8 +119,8 @@ class Stream:
         if outside:
             warnings.warn(
                 f"{len(outside)} of {len(values)} new rows lie outside the region that the kernel was "
-                f"trained on, the furthest at {max(outside):.1f} times its border: see `distances`. "
-                f"Simulate where the posterior is now: result.refine(stream, simulations=...).",
+                f"trained on, the furthest at {max(outside):.1f} times its border. Simulate where the "
+                f"posterior is now: {_how_to_refine()}.",
                 stacklevel=2,
             )
         return stream
@@ -206,6 +207,13 @@ class Stream:
             tuple(found["bands"]),
             int(found["refreshes"]),
         )
+
+
+def _how_to_refine() -> str:
+    return remedy(
+        python="result.refine(stream, simulations=..., seed=...); see `distances`",
+        command="tsnl refine RUN-updated --model FILE",
+    )
 
 
 def _kernel(posterior: Posterior) -> Kernel:

@@ -21,6 +21,7 @@ from tsnl.predict.futures import kernel_futures, simulator_futures
 from tsnl.predict.states import LEVELS
 from tsnl.problem import Problem
 from tsnl.problem.series import as_inputs, as_series
+from tsnl.runtime.reader import remedy
 from tsnl.store.files import read_npz, write_npz
 
 Source = Literal["kernel", "simulator"]
@@ -131,9 +132,9 @@ def draw_forecast(
         draws = simulator_futures(key, problem, theta, known, num_particles)
         return Forecast(draws, problem.series, source)
     if kernel is None or kernel.spec.whole:
+        other = remedy(python="source='simulator'", command="--source simulator")
         raise TypeError(
-            "This result has no kernel of one row after the other: use source='simulator', or infer by "
-            "TSNL."
+            f"This result has no kernel of one row after the other: use {other}, or infer by TSNL."
         )
     return Forecast(kernel_futures(key, problem, kernel, theta, known), problem.series, source)
 
@@ -147,7 +148,8 @@ def future_inputs(problem: Problem, horizon: int, inputs: Any) -> Float[np.ndarr
     if problem.inputs is None and inputs is None:
         return np.zeros((horizon, 0))
     if inputs is None:
-        raise ValueError(f"The series has known inputs: give inputs= of the {horizon} rows to come.")
+        how = remedy(python="inputs=", command="--inputs")
+        raise ValueError(f"The series has known inputs: give {how} of the {horizon} rows to come.")
     if problem.inputs is None:
         raise ValueError("inputs were given, and the series has none.")
     (rows,) = as_inputs(inputs, [horizon])

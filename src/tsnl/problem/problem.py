@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, Key
 from tsnl.models.base import StateSpaceModel, observation_shape
 from tsnl.problem.prior import Prior
 from tsnl.problem.series import as_inputs, as_panel, as_series
+from tsnl.runtime.reader import remedy
 from tsnl.simulation import Simulations, Store, Table, as_simulator, simulate
 from tsnl.simulation.batch import Simulator
 
@@ -87,10 +88,11 @@ class Problem:
         """
         if isinstance(self.model, StateSpaceModel):
             return self.model
+        by_kernel = remedy(python="source='kernel'", command="--source kernel")
         raise TypeError(
             f"A {type(self.model).__name__} only gives series: it has no laws by which states could be "
             f"filtered. Infer by TSNL or another method that only simulates, and forecast with "
-            f"source='kernel'; or write the model as a tsnl.StateSpaceModel with log_observation."
+            f"{by_kernel}; or write the model as a tsnl.StateSpaceModel with log_observation."
         )
 
     @property

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tsnl.runtime.reader import remedy
 from tsnl.simulation.chunk import Chunk, Failure
 
 LEAST = 20  # simulations before a run is judged
@@ -63,8 +64,12 @@ class Limit:
         return (
             f"{self.num_failed} of {self.num_done} simulations failed, more than the allowed "
             f"{self.share:.0%}. Most often ({times} times): {reason}. {where}. Mend the simulator, "
-            f"narrow the prior to where it works, or raise max_failures."
+            f"narrow the prior to where it works, or raise max_failures{_where_to_raise()}."
         )
+
+
+def _where_to_raise() -> str:
+    return remedy(python="", command=" in the file: model = tsnl.BlackBox(simulate, max_failures=...)")
 
 
 def most_common(failures: tuple[Failure, ...]) -> tuple[str, int]:

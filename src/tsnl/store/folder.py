@@ -28,6 +28,7 @@ from tsnl.kernel.lag import LagChoice
 from tsnl.methods.api import Method
 from tsnl.methods.sequential.state import SavedRound
 from tsnl.problem import Problem
+from tsnl.runtime.reader import remedy
 from tsnl.sampling import Draws
 from tsnl.simulation.chunk import Chunk, Failure
 from tsnl.simulation.worker import FILE_MODULE
@@ -46,15 +47,14 @@ def refuse_to_overwrite(folder: Path) -> None:
     Raises:
         FileExistsError: it does, finished or not.
     """
+    resume = remedy(python="resume=True", command="--resume")
     if (folder / RESULT).exists():
         raise FileExistsError(
-            f"{folder} holds a run already: read it with resume=True (--resume), or choose another "
-            f"folder."
+            f"{folder} holds a run already: read it with {resume}, or choose another folder."
         )
     if (folder / RUN).exists():
         raise FileExistsError(
-            f"{folder} holds a run that was stopped: go on with resume=True (--resume), or choose "
-            f"another folder."
+            f"{folder} holds a run that was stopped: go on with {resume}, or choose another folder."
         )
 
 

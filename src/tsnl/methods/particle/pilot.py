@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, Key
 
 from tsnl.likelihood.estimate import Estimate
 from tsnl.methods.particle.budget import FEWEST, LEAST_RUNS, Allotment, Ledger, most_particles
+from tsnl.runtime.reader import option
 from tsnl.sampling.pseudo_marginal import POINTS, Chains, Path, Proposal, estimates
 
 MOST = 2**14  # particles that "auto" may choose
@@ -111,7 +112,7 @@ def _note(auto: bool, variance: float, num_particles: int, ledger: Ledger) -> st
         return ""
     text = f"the variance of the log-likelihood is {variance:.3g}, near 1 is good: the chains are sticky"
     if not auto:
-        return f"{text}; give more particles or num_particles='auto'"
+        return f"{text}; give more particles or {option('num_particles', 'auto')}"
     return (
         f"{text}; {'raise max_cost' if ledger.limit is not None else f'{MOST} particles are the most'}"
     )

@@ -15,6 +15,7 @@ from tsnl.methods.particle.budget import Ledger, allot, divide
 from tsnl.methods.particle.pilot import Particles, choose_particles, start
 from tsnl.problem import Problem
 from tsnl.runtime.progress import Progress
+from tsnl.runtime.reader import option
 from tsnl.sampling import diagnostics
 from tsnl.sampling.metropolis import rescue
 from tsnl.sampling.pseudo_marginal import BLOCK, Chains, Path, Proposal, advance, estimates
@@ -196,7 +197,7 @@ def summary(path: Path, chosen: Particles, num_restarted: int) -> dict[str, Any]
         raise FloatingPointError(
             f"No chain accepted any of its {path.accepted.shape[1]} steps with {chosen.num_particles} "
             f"particles, where the variance of the log-likelihood is {chosen.variance:.3g} (near 1 is "
-            f"good): give more particles or num_particles='auto', or raise max_cost."
+            f"good): give more particles or {option('num_particles', 'auto')}, or raise max_cost."
         )
     return {
         "variance": chosen.variance,

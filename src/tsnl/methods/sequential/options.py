@@ -14,6 +14,7 @@ from tsnl.kernel.training import Training
 from tsnl.methods.api import Method, Outcome
 from tsnl.problem import Problem
 from tsnl.runtime.progress import Progress
+from tsnl.runtime.reader import remedy
 from tsnl.sampling import MCMC
 from tsnl.simulation import Table
 
@@ -115,8 +116,9 @@ class Sequential(Method):
             )
         spec = self.spec(problem, self.lag_rule if isinstance(self.lag_rule, int) else 1)
         if isinstance(self.head, MAF) and spec.d_y == 1:
+            other = remedy(python="head=Mixture() or Spline()", command="--set head.class=Mixture")
             warnings.warn(
-                "For scalar y an affine MAF can only be a Gaussian: use head=Mixture() or Spline() "
-                "unless that is what you want.",
+                f"For scalar y an affine MAF can only be a Gaussian: use {other} unless that is what "
+                f"you want.",
                 stacklevel=5,
             )
