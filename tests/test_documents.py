@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from tsnl.cli.app import app
+from tsnl.cli.entry import commands as all_commands
 
 ROOT = Path(__file__).parents[1]
 SLOW = ("trust.md", "simulators.md", "quickstart-cluster.md", "quickstart-python.md")
@@ -46,6 +46,6 @@ def commands():
 @pytest.mark.parametrize("line", list(commands()))
 def test_commands_parse(line):
     """Commands, arguments and options are all known, though nothing is run."""
-    group = typer.main.get_command(app)
+    group = typer.main.get_command(all_commands())
     name, *rest = line.split()
     group.commands[name].make_context(name, rest)

@@ -90,23 +90,50 @@ def test_fit_makes_a_run_with_a_report(fitted, place):
 
 
 def test_the_configuration_is_there_before_the_run_ends(place, monkeypatch):
-    """A run that is killed has it too."""
+    """A run that is killed has it too; of one that never simulated nothing is kept."""
 
     class KilledError(BaseException):
         pass
 
     def killed(*_, **__):
+        assert "max_steps = 60" in (place / "killed" / "config.toml").read_text()
         raise KilledError
 
     monkeypatch.setattr("tsnl.cli.runs.infer", killed)
     with pytest.raises(KilledError):
         call("fit", "tank.py", "data.csv", "--out", "killed", "--config", "tiny.toml", "--in-process")
-    assert "max_steps = 60" in (place / "killed" / "config.toml").read_text()
+    assert not (place / "killed").exists()
+
+
+def test_a_corrected_command_begins_anew(place, capsys):
+    """After a simulator that always fails; where some simulations were made, with --force."""
+    tiny = ("--config", "tiny.toml", "--in-process", "--replicates", 0, "--no-refit", "--out", "again")
+    text = (place / "tank.py").read_text()
+    mostly = "level = 2.0\n    if rng.uniform() < 0.8: raise OverflowError"
+    begin, codes = "level = 2.0", []
+    for line in ("raise OverflowError", mostly, begin):
+        (place / "mended.py").write_text(text.replace(begin, line))
+        sys.modules.pop("tsnl_file_mended", None)
+        codes.append(call("fit", "mended.py", "data.csv", *tiny))
+        if line == mostly:
+            (place / "again" / "mine.txt").write_text("keep")
+    assert codes == [1, 1, 2]
+    assert "go on with --resume, replace it with --force, or choose" in capsys.readouterr().err
+    assert call("fit", "mended.py", "data.csv", *tiny, "--resume") == 2
+    assert re.search("another model: .* or replace it with --force", capsys.readouterr().err)
+    assert call("fit", "mended.py", "data.csv", *tiny, "--resume", "--force") == 2
+    assert "choose one" in capsys.readouterr().err
+    assert call("fit", "mended.py", "data.csv", *tiny, "--force") == 0
+    assert re.search(r"Deleted the run in again: 0 rounds and \d files", capsys.readouterr().err)
+    assert (place / "again" / "mine.txt").read_text() == "keep"
 
 
 def test_a_run_is_not_overwritten(fitted, capsys):
     assert call("fit", "tank.py", "data.csv", "--out", "run", "--config", "tiny.toml") == 2
-    assert "run holds a run already: read it with --resume, or choose another" in capsys.readouterr().err
+    assert (
+        "run holds a run already: read it with --resume, replace it with --force, or choose another"
+        in capsys.readouterr().err
+    )
 
 
 def test_check_and_forecast(fitted, capsys):

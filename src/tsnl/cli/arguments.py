@@ -57,6 +57,7 @@ Seed = Annotated[int | None, Option(help="The seed: the same one gives the same 
 FixedSeed = Annotated[int, Option(help="The seed: the same one gives the same draws.")]
 Title = Annotated[str | None, Option(help="Title of the report.")]
 Resume = Annotated[bool, Option("--resume", help="Go on with a run that was stopped.")]
+Force = Annotated[bool, Option("--force", help="Delete the run that is there, and begin anew.")]
 Replicates = Annotated[int, Option(help="Series to simulate for the checks; 0 for none.")]
 Refit = Annotated[bool, Option(help="Check the lag by learning again with twice the lag.")]
 Simulator = Annotated[Path | None, Option("--model", help="The run's Python file, to simulate.")]

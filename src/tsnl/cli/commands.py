@@ -46,6 +46,7 @@ def fit(
     seed: given.Seed = None,
     title: given.Title = None,
     resume: given.Resume = False,
+    force: given.Force = False,
     replicates: given.Replicates = 199,
     refit: given.Refit = True,
 ) -> None:
@@ -83,6 +84,7 @@ def fit(
         inputs=inputs,
         crew=Crew(settings.workers, settings.timeout, dask, in_process),
         resume=resume,
+        force=force,
         replicates=replicates,
         refit=refit,
     )
@@ -139,8 +141,9 @@ def options(method: given.MethodName = "TSNL") -> None:
 def demo(
     out: given.Out = Path("demo"),
     seed: given.FixedSeed = 0,
+    force: given.Force = False,
 ) -> None:
     """Infer the noise of a linear model, beside the exact answer."""
     from tsnl.cli.fitting import demo_run
 
-    demo_run(out, seed)
+    demo_run(out, seed, force)

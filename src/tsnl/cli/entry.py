@@ -33,10 +33,9 @@ def run(arguments: Sequence[str]) -> int:
         0 where all went well, 2 for usage and input that cannot be used, 1 for what failed on the way,
         130 after Ctrl-C.
     """
-    from tsnl.cli import commands, run_commands  # noqa: F401 (which add themselves)
-    from tsnl.cli.app import app
     from tsnl.runtime.reader import at_command_line
 
+    app = commands()
     os.environ.setdefault("MPLBACKEND", "Agg")  # pictures go to files
     debug = "--debug" in arguments
     rest = [one for one in arguments if one != "--debug"] or ["--help"]
@@ -56,6 +55,14 @@ def run(arguments: Sequence[str]) -> int:
             _say(f"{error.format_message()} See tsnl --help.")
             return BAD_INPUT
         return _explain(error)
+
+
+def commands() -> typer.Typer:
+    """All commands."""
+    from tsnl.cli import commands, run_commands  # noqa: F401 (which add themselves)
+    from tsnl.cli.app import app
+
+    return app
 
 
 def _explain(error: Exception) -> int:

@@ -15,9 +15,11 @@ from tsnl.cli.data import read_csv, read_inputs
 from tsnl.cli.model_file import Crew, read_model, working
 from tsnl.cli.options import Settings, make_method, to_toml
 from tsnl.cli.runs import (
+    CONFIG,
     Question,
     check_run,
     kept_title,
+    make_place,
     opened,
     report_run,
     run_into,
@@ -28,7 +30,6 @@ from tsnl.models import LinearGaussian
 from tsnl.problem import Prior, Problem
 from tsnl.result import Result
 from tsnl.store.files import write_text
-from tsnl.store.folder import refuse_to_overwrite
 
 
 def fit_run(
@@ -40,10 +41,13 @@ def fit_run(
     inputs: Path | None,
     crew: Crew,
     resume: bool,
+    force: bool,
     replicates: int,
     refit: bool,
 ) -> None:
     """See `tsnl fit`."""
+    if resume and force:
+        raise ValueError("--resume goes on with a run and --force deletes it: choose one.")
     file = read_model(model_path)
     method = make_method(settings)  # which the file may have registered
     data = read_csv(data_path, settings.columns, settings.form)
@@ -52,6 +56,8 @@ def fit_run(
     settings = replace(settings, title=title)
     with working(file, crew) as simulator:
         check_columns(data_path, data, num_columns(simulator, file.prior, len(data.rows), known))
+        if not resume:
+            make_place(out, force)
         begin = time.perf_counter()
         question = Question(simulator, file.prior, data.rows, known)
         result = run_into(out, question, method, settings, resume)
@@ -71,9 +77,10 @@ def refine_run(
     title: str | None,
     replicates: int,
     refit: bool,
+    force: bool,
 ) -> None:
     """See `tsnl refine`."""
-    refuse_to_overwrite(out)
+    make_place(out, force, can_resume=False)
     with opened(folder, model_path, crew) as (result, can_simulate):
         if not can_simulate:
             raise ValueError(f"{folder} does not hold its simulator: give the file with --model.")
@@ -86,7 +93,7 @@ def refine_run(
         result.save(out)
         title = title or kept_title(folder) or f"{folder.name}, refined"
         settings = Settings(seed=result.seed, title=title)
-        write_text(out / "config.toml", to_toml(settings, result.method))
+        write_text(out / CONFIG, to_toml(settings, result.method))
         finish(out, result, seconds, title, replicates, refit)
 
 
@@ -100,8 +107,9 @@ def finish(out: Path, result: Result, seconds: float, title: str, replicates: in
     typer.echo(f"Run: {out}\nReport: {path}")
 
 
-def demo_run(out: Path, seed: int) -> None:
+def demo_run(out: Path, seed: int, force: bool) -> None:
     """See `tsnl demo`."""
+    make_place(out, force)
     title = "Demo: the noise of a linear model"
     model, prior = LinearGaussian(), Prior(Q=dist.LogNormal(np.log(0.3), 1.0))
     question = Question(model, prior, model.simulate(seed=1, length=100))

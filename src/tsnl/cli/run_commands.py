@@ -19,15 +19,15 @@ def update(
     header: given.Header = None,
     inputs: given.Inputs = None,
     seed: given.FixedSeed = 0,
+    force: given.Force = False,
 ) -> None:
     """Take in new rows, without a simulation."""
     from tsnl.cli.data import Form, read_csv, read_inputs
-    from tsnl.cli.runs import read_run, updated
+    from tsnl.cli.runs import make_place, read_run, updated
     from tsnl.cli.text import sentence, summary_text
-    from tsnl.store.folder import refuse_to_overwrite
 
     target = run.with_name(f"{run.name}-updated") if out is None else out
-    refuse_to_overwrite(target)
+    make_place(target, force, can_resume=False)
     form = Form(decimal, encoding, header)
     new = read_csv(data, () if columns is None else tuple(columns.split(",")), form)
     known = read_inputs(inputs, form.of_inputs)
@@ -53,6 +53,7 @@ def refine(
     title: given.Title = None,
     replicates: given.Replicates = 199,
     refit: given.Refit = True,
+    force: given.Force = False,
 ) -> None:
     """Simulate where the posterior is now, in further rounds; check and report."""
     from tsnl.cli.fitting import refine_run
@@ -69,6 +70,7 @@ def refine(
         title=title,
         replicates=replicates,
         refit=refit,
+        force=force,
     )
 
 

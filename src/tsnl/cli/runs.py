@@ -9,7 +9,7 @@ Nothing in a run folder is ever executed: what needs the user's simulator is giv
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,7 +28,10 @@ from tsnl.result import Result, load
 from tsnl.runtime.compilation import cache_compilations
 from tsnl.show.report import write
 from tsnl.store.files import write_text
-from tsnl.store.folder import refuse_to_overwrite
+from tsnl.store.place import RUN, delete_run, has_begun, refuse_to_overwrite
+from tsnl.store.results import RESULT
+
+CONFIG, CHECKS, REPORT = "config.toml", "checks.json", "report.html"
 
 
 class Question(NamedTuple):
@@ -45,12 +48,16 @@ def run_into(
 ) -> Result:
     """Infer and keep the run as it goes; Ctrl-C leaves a folder that `resume` goes on with.
 
-    The configuration is written first, so that a run that is killed has it too.
+    The configuration is written first, so that a run that is killed has it too. Nothing is kept of a run
+    that never made a simulation.
     """
     if not resume:
         refuse_to_overwrite(folder)
+    fresh = not folder.exists()
+    begun = has_begun(folder) or (folder / RESULT).exists()
     folder.mkdir(parents=True, exist_ok=True)
-    write_text(folder / "config.toml", to_toml(settings, method))
+    if not begun:
+        write_text(folder / CONFIG, to_toml(settings, method))
     given = {"inputs": question.inputs, "seed": settings.seed, "folder": folder, "resume": resume}
     try:
         return infer(*question[:3], method, **given)
@@ -58,8 +65,30 @@ def run_into(
         hint = (
             f"tsnl: stopped; {folder} keeps what is finished: go on by the same command with --resume."
         )
-        typer.echo(f"\n{hint}", err=True)
+        if has_begun(folder):
+            typer.echo(f"\n{hint}", err=True)
         raise
+    finally:
+        if not (has_begun(folder) or (folder / RESULT).exists()):
+            delete_run(folder)
+            (folder / CONFIG).unlink(missing_ok=True)
+            if fresh:
+                with suppress(OSError):  # somebody else put something there
+                    folder.rmdir()
+
+
+def make_place(folder: Path, force: bool, *, can_resume: bool = True) -> None:
+    """See that a run can begin in a folder; with `force`, by deleting the one that is there.
+
+    Raises:
+        FileExistsError: there is one.
+    """
+    if force and ((folder / RESULT).exists() or (folder / RUN).exists()):
+        what = delete_run(folder)
+        for name in (CONFIG, CHECKS, REPORT):
+            (folder / name).unlink(missing_ok=True)
+        typer.echo(f"Deleted the run in {folder}: {what}.", err=True)
+    refuse_to_overwrite(folder, can_resume=can_resume)
 
 
 def read_run(folder: Path, model_path: Path | None = None) -> tuple[Result, bool]:
@@ -106,20 +135,20 @@ def _kept(folder: Path) -> dict[str, bool]:
 
 def kept_title(folder: Path) -> str | None:
     """The title that the run's configuration has, where there is one."""
-    kept = folder / "config.toml"
+    kept = folder / CONFIG
     return read_settings(kept).title if kept.exists() else None
 
 
 def check_run(folder: Path, result: Result, replicates: int, refit: bool) -> Report:
     """Check a run and keep what the checks said."""
     found = result.check(num_replicates=replicates, refit=refit)
-    write_text(folder / "checks.json", found.to_json())
+    write_text(folder / CHECKS, found.to_json())
     return found
 
 
 def read_checks(folder: Path) -> Report | None:
     """What the checks said; None where nobody asked."""
-    path = folder / "checks.json"
+    path = folder / CHECKS
     return Report.from_json(path.read_text(encoding="utf-8")) if path.exists() else None
 
 
@@ -133,7 +162,7 @@ def report_run(
     replicates: int = 0,
 ) -> Path:
     """Write the report, into the folder where no other place is given."""
-    path = folder / "report.html" if out is None else out
+    path = folder / REPORT if out is None else out
     return write(result, path, checks, title=title, num_replicates=replicates)
 
 

@@ -34,28 +34,11 @@ from tsnl.simulation.chunk import Chunk, Failure
 from tsnl.simulation.worker import FILE_MODULE
 from tsnl.store import codec
 from tsnl.store.files import read_json, read_npz, write_json, write_npz
+from tsnl.store.place import RUN, delete_run, has_begun, refuse_to_overwrite
 from tsnl.store.results import RESULT, encode_prior, series_arrays
 
 FORMAT = 2
-RUN = "run.json"
 SCALARS = [f.name for f in fields(Draws) if f.name not in ("z", "log_density")]
-
-
-def refuse_to_overwrite(folder: Path) -> None:
-    """The one place that knows whether a folder holds a run.
-
-    Raises:
-        FileExistsError: it does, finished or not.
-    """
-    resume = remedy(python="resume=True", command="--resume")
-    if (folder / RESULT).exists():
-        raise FileExistsError(
-            f"{folder} holds a run already: read it with {resume}, or choose another folder."
-        )
-    if (folder / RUN).exists():
-        raise FileExistsError(
-            f"{folder} holds a run that was stopped: go on with {resume}, or choose another folder."
-        )
 
 
 class RunFolder:
@@ -73,10 +56,12 @@ class RunFolder:
             ValueError: it is a run of something else, of a newer version, or damaged.
         """
         folder, asked = RunFolder(path), _question(problem, method, seed)
-        if resume and (path / RUN).exists():
+        if resume and (has_begun(path) or (path / RESULT).exists()):
             _compare(path, read_json(path / RUN), asked)
             return folder
         refuse_to_overwrite(path)
+        if (path / RUN).exists():
+            delete_run(path)  # a start that came to nothing
         (path / "simulations").mkdir(parents=True, exist_ok=True)
         (path / "rounds").mkdir(exist_ok=True)
         write_npz(path / "data.npz", series_arrays(problem))
@@ -196,7 +181,10 @@ def _compare(path: Path, stored: dict[str, Any], asked: dict[str, Any]) -> None:
     asked = json.loads(json.dumps(asked))
     other = [name for name, value in asked.items() if stored.get(name) != value]
     if other:
+        other_place = remedy(
+            python="choose another folder", command="choose another folder, or replace it with --force"
+        )
         raise ValueError(
             f"{path} holds a run with another {', another '.join(other)}: to go on, ask the same "
-            f"question; to ask another one, choose another folder."
+            f"question; to ask another one, {other_place}."
         )

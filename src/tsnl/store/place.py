@@ -1,0 +1,62 @@
+"""Whether a folder holds a run, and how to make place for another."""
+
+import contextlib
+from pathlib import Path
+
+import numpy as np
+
+from tsnl.runtime.reader import remedy
+from tsnl.store.files import read_npz
+from tsnl.store.results import DRAWS, KERNEL, RESULT
+
+RUN = "run.json"
+WHOLE = ("data.npz", RESULT, DRAWS, KERNEL)  # the files of a run beside it, and beside its folders
+
+
+def refuse_to_overwrite(folder: Path, *, can_resume: bool = True) -> None:
+    """The one place that knows whether a folder holds a run.
+
+    What never made a simulation is no run: a corrected start takes its place.
+
+    Raises:
+        FileExistsError: it does, finished or not.
+    """
+    finished = (folder / RESULT).exists()
+    if not finished and not has_begun(folder):
+        return
+    how = remedy(python="resume=True", command="--resume")
+    ways = [f"{'read it' if finished else 'go on'} with {how}"] if can_resume else []
+    ways += [remedy(python="delete it", command="replace it with --force"), "choose another folder"]
+    what = "a run already" if finished else "a run that was stopped"
+    raise FileExistsError(f"{folder} holds {what}: {', '.join(ways[:-1])}, or {ways[-1]}.")
+
+
+def has_begun(folder: Path) -> bool:
+    """Whether a run in the folder has made a round, or a simulation that did not fail."""
+    if not (folder / RUN).exists():
+        return False
+    if any((folder / "rounds").glob("*.json")):
+        return True
+    for place in sorted((folder / "simulations").glob("*.npz")):
+        try:
+            if np.isfinite(read_npz(place)["series"][:, 0]).any():
+                return True
+        except (ValueError, KeyError, IndexError):
+            return True  # damaged: not ours to throw away
+    return False
+
+
+def delete_run(folder: Path) -> str:
+    """Delete the files of a run, and nothing else that lies there.
+
+    Returns:
+        What was deleted, in a few words.
+    """
+    parts = {name: sorted((folder / name).glob("[0-9]*.*")) for name in ("simulations", "rounds")}
+    for path in (*parts["simulations"], *parts["rounds"], *(folder / name for name in (RUN, *WHOLE))):
+        path.unlink(missing_ok=True)
+    for name in parts:
+        with contextlib.suppress(OSError):  # absent, or something else lies in it
+            (folder / name).rmdir()
+    rounds = sum(path.suffix == ".json" for path in parts["rounds"])
+    return f"{rounds} rounds and {len(parts['simulations'])} files of simulations"
