@@ -185,3 +185,10 @@ def test_what_a_panel_cannot_do():
         tsnl.infer(LINEAR, LINEAR_PRIOR, [PANEL[0], np.ones((5, 2))], seed=0)
     with pytest.raises(ValueError, match="inputs has 1 arrays for 3 series: give one for each"):
         tsnl.infer(MODEL, PRIOR, PANEL, inputs=[INPUTS], seed=0)
+
+
+def test_an_empty_folder_name_is_refused():
+    """It would be the folder that Python runs in."""
+    model, prior = LinearGaussian(), tsnl.Prior(Q=dist.HalfNormal(1.0))
+    with pytest.raises(ValueError, match="folder is empty: give a path such as 'run'"):
+        tsnl.infer(model, prior, np.arange(5.0), TSNL(), seed=0, folder="")

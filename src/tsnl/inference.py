@@ -55,6 +55,8 @@ def infer(
     problem = Problem.of(model, prior, series, inputs)
     check_capabilities(method, problem)
     if folder is not None:
+        if not str(folder).strip():
+            raise ValueError("folder is empty: give a path such as 'run', or None to keep nothing.")
         store = RunFolder.open(Path(folder), problem, method, seed, resume)
         if store.finished:
             return load(folder, model=problem.model, prior=problem.prior)

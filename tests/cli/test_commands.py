@@ -14,7 +14,11 @@ import numpy as np
 import pytest
 
 import tsnl
+from tsnl import MCMCABC, PMMH
+from tsnl.cli.comparing import NUM_SIMULATIONS
 from tsnl.cli.entry import run
+from tsnl.cli.fitting import finish
+from tsnl.methods.particle.budget import Ledger, allot
 
 # Of the same shapes as in the tests of the checks: compiled once for both.
 TINY = """
@@ -136,6 +140,33 @@ def test_a_run_is_not_overwritten(fitted, capsys):
     )
 
 
+def test_resume_of_a_finished_run_keeps_its_checks(fitted, place):
+    before = (fitted / "checks.json").read_bytes()
+    asked = ("fit", "tank.py", "data.csv", "--out", "run", "--config", "tiny.toml", "--lag", 4)
+    assert call(*asked, "--seed", 5, "--in-process", "--replicates", 0, "--resume") == 0
+    assert (fitted / "checks.json").read_bytes() == before
+
+
+def test_ctrl_c_during_the_checks_says_how_to_go_on(fitted, place, capsys, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tsnl.cli.fitting.check_run", interrupted)
+    monkeypatch.setattr("tsnl.cli.fitting.read_checks", lambda folder: None)
+    result = tsnl.load(fitted, model=lambda rng, theta: None)
+    with pytest.raises(KeyboardInterrupt):
+        finish(Path("run"), result, 1.0, "title", 0, False)
+    assert "go on by tsnl check run, then tsnl report run" in capsys.readouterr().err
+
+
+def test_what_cannot_be_checked_is_refused_before_the_run(place, capsys):
+    assert call("fit", "tank.py", "data.csv", "--out", "few", "--replicates", 5) == 2
+    assert "--replicates is 5: fewer than 99" in capsys.readouterr().err
+    assert not (place / "few").exists()
+    assert call("fit", "tank.py", "data.csv", "--out", "") == 2
+    assert "a path with no letters in it" in capsys.readouterr().err
+
+
 def test_check_and_forecast(fitted, capsys):
     assert call("check", "run", "--no-refit") == 0
     out = capsys.readouterr().out
@@ -218,6 +249,15 @@ def test_what_fails_on_the_way(place, capsys):
     assert "too full" in err
 
 
+def test_shell_completion():
+    """As bash asks for it after `tsnl co`."""
+    asked = {"_TSNL_COMPLETE": "complete_bash", "COMP_WORDS": "tsnl co", "COMP_CWORD": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(Path(tsnl.__file__).parents[1]), **asked}
+    command = [sys.executable, "-m", "tsnl"]
+    found = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert found.stdout.split() == ["compare"]
+
+
 def test_version_and_help(capsys):
     assert call("--version") == 0
     assert capsys.readouterr().out == f"tsnl {tsnl.__version__}\n"
@@ -270,12 +310,26 @@ def test_refine_goes_on_from_a_run(fitted, place, capsys):
     assert call("check", "run-refined", "--no-refit") == 0
 
 
+def test_compare_where_nothing_works_fails(place, capsys):
+    assert call("compare", "tank.py", "data.csv", "--methods", "PMMH,ExactMCMC", "--in-process") == 1
+    err = capsys.readouterr().err
+    assert "No method came to an end" in err
+    assert "PMMH" in err
+
+
+@pytest.mark.parametrize("length", [20, 100, 1000])
+def test_the_default_budget_of_compare_is_enough_for_every_method(length):
+    limit = NUM_SIMULATIONS * length
+    MCMCABC(max_cost=limit)._phases(length)
+    allot(PMMH().num_chains, PMMH().num_warmup, "auto", Ledger(length, limit))
+
+
 def test_compare_at_equal_cost(place, capsys):
     assert call("compare", "tank.py", "data.csv", "--methods", "RejectionABC,PMMH", "--in-process") == 0
     lines = capsys.readouterr().out.splitlines()
-    assert re.match(r"RejectionABC +2,000 .*leak .* ± ", lines[1])
+    assert re.match(r"RejectionABC +20,000 .*leak .* ± ", lines[1])
     assert "PMMH" in lines[2]  # a black box has no density to filter by
-    assert lines[-1] == "At most 2,000 calls of the dynamics for each."
+    assert lines[-1] == "At most 20,000 calls of the dynamics for each."
     assert call("compare", "tank.py", "data.csv", "--methods", "Guess") == 2
 
 

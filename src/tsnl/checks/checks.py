@@ -33,12 +33,7 @@ def check(
     seed: int = 0,
 ) -> Report:
     """Can this result be trusted? See `tsnl.Result.check`."""
-    if num_replicates != 0 and num_replicates < 99:
-        name = remedy(python="num_replicates", command="--replicates")
-        raise ValueError(
-            f"{name} is {num_replicates}: fewer than 99 cannot give a p-value of one in a "
-            f"hundred. Give at least 99, or 0 to leave the replicates out."
-        )
+    enough_replicates(num_replicates)
     key = jax.random.fold_in(jax.random.key(seed), 1)
     draws = result.unconstrained()
     verdicts = _kernel_checks(key, result, draws, refit)
@@ -52,6 +47,20 @@ def check(
         cost = num_replicates * result.problem.length
     verdicts.append(check_sampler(draws, result.history[-1].get("divergences", 0)))
     return Report(verdicts, cost)
+
+
+def enough_replicates(count: int) -> None:
+    """Refuse a number of replicates that cannot tell anything.
+
+    Raises:
+        ValueError: it is neither 0 nor 99 at least.
+    """
+    if count != 0 and count < 99:
+        name = remedy(python="num_replicates", command="--replicates")
+        raise ValueError(
+            f"{name} is {count}: fewer than 99 cannot give a p-value of one in a hundred. Give at least "
+            f"99, or 0 to leave the replicates out."
+        )
 
 
 def one_step_of(result: Inference, *, seed: int = 0) -> OneStep:

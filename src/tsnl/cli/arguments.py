@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Argument, BadParameter, Option
 
 ModelPath = Annotated[Path, Argument(help="Python file with a model or simulate, and a prior.")]
 DataPath = Annotated[Path, Argument(help="CSV file with the observed series.")]
@@ -12,9 +12,24 @@ RunPath = Annotated[Path, Argument(help="Folder of a run.")]
 NewFile = Annotated[Path, Argument(help="File to write, such as my_model.py.")]
 
 Jax = Annotated[bool, Option("--jax", help="A state-space model in JAX, not a black box.")]
-Out = Annotated[Path, Option(help="Folder for the run.")]
-UpdatedOut = Annotated[Path | None, Option(help="Folder for the result; RUN-updated if not given.")]
-RefinedOut = Annotated[Path | None, Option(help="Folder for the result; RUN-refined if not given.")]
+
+
+def _folder(text: str) -> Path:
+    """A path that somebody meant: an empty one would be this very folder."""
+    if not text.strip():
+        raise BadParameter("a path with no letters in it.")
+    return Path(text)
+
+
+Out = Annotated[Path, Option(help="Folder for the run.", parser=_folder, metavar="PATH")]
+UpdatedOut = Annotated[
+    Path | None,
+    Option(help="Folder for the result; RUN-updated if not given.", parser=_folder, metavar="PATH"),
+]
+RefinedOut = Annotated[
+    Path | None,
+    Option(help="Folder for the result; RUN-refined if not given.", parser=_folder, metavar="PATH"),
+]
 ReportOut = Annotated[Path | None, Option(help="File to write; RUN/report.html if not given.")]
 ForecastOut = Annotated[Path | None, Option(help="CSV file; RUN/forecast.csv if not given.")]
 
@@ -38,7 +53,9 @@ MoreSimulations = Annotated[
 ]
 PerRound = Annotated[int | None, Option(help="Simulations in each round.")]
 MaxCost = Annotated[int | None, Option(help="Most calls of the dynamics.")]
-EachCost = Annotated[int | None, Option(help="Calls of the dynamics for each; 100 simulations.")]
+EachCost = Annotated[
+    int | None, Option(help="Calls of the dynamics for each; those of 1,000 simulations.")
+]
 Columns = Annotated[str | None, Option(help="Columns of the CSV file, by name or number: y1,y2")]
 Decimal = Annotated[str | None, Option(help="The decimal sign of the CSV files: . or ,")]
 Encoding = Annotated[str | None, Option(help="Encoding of the CSV files, such as latin-1.")]

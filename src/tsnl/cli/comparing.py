@@ -14,7 +14,7 @@ from tsnl.models.base import Filterable, StateSpaceModel
 from tsnl.models.linear_gaussian import LinearGaussian
 from tsnl.problem.prior import Prior
 
-NUM_SIMULATIONS = 100  # where no cost is given
+NUM_SIMULATIONS = 1000  # where no cost is given: what every method needs at least
 ROUNDS = 5
 FEWEST = 20  # draws
 
@@ -45,16 +45,20 @@ def compare_methods(
         prior: the prior.
         rows: the observed series.
         inputs: its known inputs, or None.
-        max_cost: calls of the dynamics that each may make; None for 100 simulations.
+        max_cost: calls of the dynamics that each may make; None for 1,000 simulations.
         names: of methods; None for all that apply.
         options: by name, each for the methods that have it.
         seed: of each.
+
+    Raises:
+        RuntimeError: none of them came to an end, and why.
     """
     limit = NUM_SIMULATIONS * len(rows) if max_cost is None else max_cost
     kinds = applicable(model) if names is None else [method_kind(name) for name in names]
     known = {field.name for kind in kinds for field in fields(kind)}
     if unknown := sorted(set(options or {}) - known):
         raise ValueError(f"No method here has an option {', '.join(unknown)}: tsnl options shows all.")
+    failed = 0
     lines = [f"{'method':14}{'cost':>10}{'seconds':>9}  posterior mean ± sd"]
     for kind in kinds:
         begin = time.perf_counter()
@@ -63,11 +67,16 @@ def compare_methods(
             result = infer(model, prior, rows, method, inputs=inputs, seed=seed)
         except (ValueError, TypeError, ArithmeticError) as error:
             lines.append(f"{kind.__name__:14}{'–':>10}{'–':>9}  {error}")
+            failed += 1
             continue
         seconds = time.perf_counter() - begin
         found = [f"{name} {x.mean():.3g} ± {x.std():.2g}" for name, x in result.coordinates().items()]
         lines.append(f"{kind.__name__:14}{result.cost:10,}{seconds:9.1f}  {', '.join(found)}")
-    return "\n".join([*lines, f"At most {limit:,} calls of the dynamics for each."])
+    table = "\n".join([*lines, f"At most {limit:,} calls of the dynamics for each."])
+    if failed == len(kinds):
+        why = "; ".join(" ".join(line.split()) for line in lines[1:])
+        raise RuntimeError(f"No method came to an end. {why}")
+    return table
 
 
 def _with_options(method: Any, options: Mapping[str, Any]) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 import numpyro.distributions as dist
 import typer
 
+from tsnl.checks.checks import enough_replicates
 from tsnl.cli.columns import check_columns, num_columns
 from tsnl.cli.data import read_csv, read_inputs
 from tsnl.cli.model_file import Crew, read_model, working
@@ -21,6 +22,7 @@ from tsnl.cli.runs import (
     kept_title,
     make_place,
     opened,
+    read_checks,
     report_run,
     run_into,
 )
@@ -48,6 +50,7 @@ def fit_run(
     """See `tsnl fit`."""
     if resume and force:
         raise ValueError("--resume goes on with a run and --force deletes it: choose one.")
+    enough_replicates(replicates)
     file = read_model(model_path)
     method = make_method(settings)  # which the file may have registered
     data = read_csv(data_path, settings.columns, settings.form)
@@ -80,6 +83,7 @@ def refine_run(
     force: bool,
 ) -> None:
     """See `tsnl refine`."""
+    enough_replicates(replicates)
     make_place(out, force, can_resume=False)
     with opened(folder, model_path, crew) as (result, can_simulate):
         if not can_simulate:
@@ -98,12 +102,20 @@ def refine_run(
 
 
 def finish(out: Path, result: Result, seconds: float, title: str, replicates: int, refit: bool) -> None:
-    """Print summary and verdicts, write the report, say where it is."""
+    """Print summary and verdicts, write the report, say where it is.
+
+    Verdicts that the run has already, from before it was resumed, stay.
+    """
     typer.echo(summary_text(result))
     typer.echo(f"{sentence(result.status)}; {result.cost:,} calls of the dynamics, {seconds:.0f} s.\n")
-    checks = check_run(out, result, replicates, refit)
-    typer.echo(f"{checks}\n")
-    path = report_run(out, result, checks, title, replicates=replicates)
+    try:
+        checks = read_checks(out) or check_run(out, result, replicates, refit)
+        typer.echo(f"{checks}\n")
+        path = report_run(out, result, checks, title, replicates=replicates)
+    except KeyboardInterrupt:
+        hint = f"the run is finished and kept; go on by tsnl check {out}, then tsnl report {out}."
+        typer.echo(f"\ntsnl: stopped during the checks; {hint}", err=True)
+        raise
     typer.echo(f"Run: {out}\nReport: {path}")
 
 

@@ -1,9 +1,11 @@
 """A forecast as a table and a picture."""
 
 import csv
+import io
 from pathlib import Path
 
 from tsnl.predict.forecast import Forecast
+from tsnl.store.files import write_text
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -19,13 +21,14 @@ def write_forecast(found: Forecast, path: Path) -> tuple[Path, Path]:
     mean, quantiles = found.mean(), found.quantiles(LEVELS)
     start = len(found.series) + 1
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["t", "column", "mean", *(f"q{100 * level:02.0f}" for level in LEVELS)])
-        for i in range(len(mean)):
-            for j in range(mean.shape[1]):
-                values = (mean[i, j], *quantiles[:, i, j])
-                writer.writerow([start + i, j + 1, *(f"{value:.6g}" for value in values)])
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(["t", "column", "mean", *(f"q{100 * level:02.0f}" for level in LEVELS)])
+    for i in range(len(mean)):
+        for j in range(mean.shape[1]):
+            values = (mean[i, j], *quantiles[:, i, j])
+            writer.writerow([start + i, j + 1, *(f"{value:.6g}" for value in values)])
+    write_text(path, table.getvalue())
     picture = path.with_suffix(".png")
     plt.close(found.plot(path=picture))
     return path, picture

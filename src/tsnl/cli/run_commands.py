@@ -102,9 +102,11 @@ def check(
     refit: given.Refit = True,
 ) -> None:
     """Check again whether a run can be trusted."""
+    from tsnl.checks.checks import enough_replicates
     from tsnl.cli.model_file import Crew
     from tsnl.cli.runs import check_run, opened
 
+    enough_replicates(replicates)
     with opened(run, model, Crew(in_process=in_process)) as (result, can_simulate):
         typer.echo(str(check_run(run, result, replicates if can_simulate else 0, refit)))
     if replicates and not can_simulate:

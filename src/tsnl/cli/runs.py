@@ -89,6 +89,7 @@ def make_place(folder: Path, force: bool, *, can_resume: bool = True) -> None:
             (folder / name).unlink(missing_ok=True)
         typer.echo(f"Deleted the run in {folder}: {what}.", err=True)
     refuse_to_overwrite(folder, can_resume=can_resume)
+    (folder / CHECKS).unlink(missing_ok=True)  # of a run that somebody deleted
 
 
 def read_run(folder: Path, model_path: Path | None = None) -> tuple[Result, bool]:

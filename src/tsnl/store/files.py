@@ -1,5 +1,6 @@
 """Plain files, each whole or absent: JSON, npz and safetensors; nothing is ever unpickled."""
 
+import contextlib
 import json
 import os
 from collections.abc import Callable, Mapping
@@ -12,11 +13,18 @@ import numpy as np
 def write_whole(place: Path, write: Callable[[Any], Any]) -> None:
     """Write a file beside its place, see it onto the disk, and move it there: whole or not at all."""
     beside = place.with_name(f".{place.name}.{os.getpid()}")
-    with beside.open("wb") as file:
-        write(file)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(place)
+    try:
+        with beside.open("wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(place)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            beside.unlink()
+        if isinstance(error, OSError):  # a full disk names no file
+            raise type(error)(error.errno, error.strerror or str(error), str(place)) from error
+        raise
 
 
 def write_text(place: Path, text: str) -> None:
