@@ -203,12 +203,14 @@ class Result(Inference):
         title: str | None = None,
         num_replicates: int = 99,
         seed: int = 0,
+        everything: bool = False,
     ) -> Path:
         """Write one HTML file: verdict, data, posterior, checks, cost; see `tsnl.show.report.write`."""
         from tsnl.show.report import write  # needs jinja2 and matplotlib
 
         checks = self.check(seed=seed) if checks is None else checks
-        return write(self, path, checks, title=title, num_replicates=num_replicates, seed=seed)
+        shown = {"num_replicates": num_replicates, "seed": seed, "everything": everything}
+        return write(self, path, checks, title=title, **shown)
 
     def save(self, path: str | Path) -> None:
         """Write a folder of plain files: JSON, npz and safetensors.

@@ -36,6 +36,8 @@ def test_a_saved_run_says_the_same(result, report, tmp_path):
 
 def test_checks_can_be_left_out(result):
     found = result.check(num_replicates=0, refit=False)
+    worst = result.summary()["r_hat"].max()
+    assert found["sampler"].figures["r_hat"] == pytest.approx(worst, abs=1e-4)  # the table rounds
     assert [v.name for v in found] == ["one step ahead", "windows", "budget", "sampler"]
     assert found.cost == 0
     with pytest.raises(ValueError, match="num_replicates is 50: fewer than 99"):

@@ -47,8 +47,8 @@ def test_autocorrelation():
 
 
 def test_columns_have_names():
-    found = summarise(np.ones((3, 10, 2)), {"mean": np.mean})
-    assert list(found) == ["mean of y[0]", "mean of y[1]"]
+    found = summarise(np.ones((3, 10, 2)), {"mean": np.mean}, ["prey", "predator"])
+    assert list(found) == ["mean of prey", "mean of predator"]
     assert list(summarise(np.ones((3, 10, 1)), {"mean": np.mean})) == ["mean"]
 
 

@@ -176,7 +176,7 @@ def test_check_and_forecast(fitted, capsys):
 
     assert call("forecast", "run", "--horizon", 3) == 0
     out = capsys.readouterr().out
-    assert re.search(r"^21,1,", out, re.MULTILINE)
+    assert re.search(r"^21,level,", out, re.MULTILINE)
     assert (fitted / "forecast.png").stat().st_size > 5000
     assert len((fitted / "forecast.csv").read_text().splitlines()) == 4
 

@@ -43,9 +43,11 @@ def check(
         z = z[np.arange(num_replicates) % len(z)]
         series = replicate(jax.random.fold_in(key, 2), result.problem, z)
         chosen = {**SUMMARIES, **(summaries or {})}
-        verdicts.append(check_replicates(result.problem.series, series, chosen))
+        given = (result.problem.series, series, chosen, result.problem.names)
+        verdicts.append(check_replicates(*given))
         cost = num_replicates * result.problem.length
-    verdicts.append(check_sampler(draws, result.history[-1].get("divergences", 0)))
+    entries = np.stack(list(result.coordinates().values()), axis=-1)  # as in the summary
+    verdicts.append(check_sampler(entries, result.history[-1].get("divergences", 0)))
     return Report(verdicts, cost)
 
 

@@ -1,13 +1,16 @@
 """Does the model, at the posterior, make series like the observed one?"""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Array, Float, Key
 
 from tsnl.checks.verdict import LOOK_P, Verdict, by_p_value, spoken
 from tsnl.problem import Problem
+from tsnl.problem.columns import shown_names
 
+MOST_TIMES, MOST_COLUMNS = 500, 8  # of the bands that are kept for a picture
 Summary = Callable[[Float[np.ndarray, " T"]], float]
 
 
@@ -37,12 +40,14 @@ def replicate(
 
 
 def summarise(
-    series: Float[np.ndarray, "n T d_y"], summaries: Mapping[str, Summary]
+    series: Float[np.ndarray, "n T d_y"], summaries: Mapping[str, Summary], columns: Sequence[str]
 ) -> dict[str, Float[np.ndarray, " n"]]:
-    """Name to value for each series; a column has its number in the name where there are several."""
+    """Name to value for each series; with the name of the column where there are several."""
     d_y = series.shape[2]
     return {
-        name if d_y == 1 else f"{name} of y[{j}]": np.array([float(fn(y)) for y in series[:, :, j]])
+        name if d_y == 1 else f"{name} of {columns[j]}": np.array(
+            [float(fn(y)) for y in series[:, :, j]]
+        )
         for j in range(d_y)
         for name, fn in summaries.items()
     }
@@ -64,12 +69,31 @@ def adjusted_p_values(
     return np.array([(largest[1:] >= x).sum() + 1 for x in far[0]]) / len(both)
 
 
+def bands(series: Float[np.ndarray, "n T d_y"]) -> dict[str, Any]:
+    """Quantiles of whole series at some of their times, ready for JSON."""
+    times = np.unique(np.linspace(1, series.shape[1], min(series.shape[1], MOST_TIMES)).round()).astype(
+        int
+    )
+    shown = series[:, times - 1, :MOST_COLUMNS]
+    found = np.quantile(shown, [0.05, 0.25, 0.75, 0.95], axis=0)
+    return {"times": times.tolist(), "quantiles": found.tolist()}
+
+
 def check_replicates(
     series: Float[np.ndarray, "T d_y"],
     replicates: Float[np.ndarray, "n T d_y"],
     summaries: Mapping[str, Summary],
+    columns: Sequence[str] = (),
 ) -> Verdict:
-    """Summaries of the observed series among those of the replicates."""
+    """Summaries of the observed series among those of the replicates.
+
+    Args:
+        series: the observed rows.
+        replicates: series simulated at the posterior.
+        summaries: name to function of one column.
+        columns: their names; as Python counts them where there are none.
+    """
+    columns = shown_names(tuple(columns), series.shape[1])
     whole = np.isfinite(replicates).all(axis=(1, 2))
     failed = int((~whole).sum())
     if whole.sum() < 20:
@@ -77,8 +101,8 @@ def check_replicates(
         remedy = "Look at the simulator at draws of the posterior."
         return Verdict("replicates", "fail", sentence, remedy, {"failed": failed})
     there = np.isfinite(series).all(axis=1)  # rows that are missing are left out of all
-    found = summarise(series[None, there], summaries)
-    others = summarise(replicates[whole][:, there], summaries)
+    found = summarise(series[None, there], summaries, columns)
+    others = summarise(replicates[whole][:, there], summaries, columns)
     observed = np.array([x[0] for x in found.values()])
     p_values = adjusted_p_values(observed, np.stack(list(others.values()), axis=1))
     p = float(p_values.min())
@@ -97,6 +121,7 @@ def check_replicates(
         "p_values": dict(zip(found, p_values.tolist(), strict=True)),
         "observed": dict(zip(found, observed.tolist(), strict=True)),
         "interval": {name: np.quantile(x, [0.05, 0.95]).tolist() for name, x in others.items()},
+        "bands": bands(replicates[whole]),
         "replicates": len(replicates),
         "failed": failed,
         "cost": len(replicates) * len(series),

@@ -1,5 +1,7 @@
 """Has the kernel seen such windows? The observed ones against simulated ones near the posterior."""
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -13,6 +15,7 @@ from tsnl.kernel.examples import Simulated
 from tsnl.kernel.memory import along
 
 NEIGHBOURS = 3  # the distance to the third is less of an accident than to the first
+MOST_TIMES = 500  # of the distances that are kept for a picture
 AT_LEAST = 40  # simulations to compare with, where there are so many
 
 
@@ -53,6 +56,7 @@ def check_windows(
         "average": float(found[there].mean()),
         "typical": float(others.mean()),
         "far": far.tolist(),
+        **_picture(found, others, kernel.spec.lag),
         "num_series": len(others),
     }
     if by_p_value(p) == "pass":
@@ -64,6 +68,19 @@ def check_windows(
     )
     remedy = "Look for outliers; widen the prior, or make the model able to produce such windows."
     return Verdict("windows", by_p_value(p), sentence, remedy, figures)
+
+
+def _picture(
+    found: Float[np.ndarray, " n"], others: Float[np.ndarray, "held n"], lag: int
+) -> dict[str, Any]:
+    """What a picture shows, at some of the times, ready for JSON."""
+    places = np.unique(np.linspace(0, len(found) - 1, min(len(found), MOST_TIMES)).round()).astype(int)
+    usual = np.quantile(others, [0.5, 0.9, 0.99])
+    return {
+        "times": (places + 1 + lag).tolist(),
+        "distances": [None if np.isnan(x) else round(float(x), 6) for x in found[places]],
+        "usual": dict(zip(("50", "90", "99"), usual.tolist(), strict=True)),
+    }
 
 
 def _distances(

@@ -78,5 +78,8 @@ Force = Annotated[bool, Option("--force", help="Delete the run that is there, an
 Replicates = Annotated[int, Option(help="Series to simulate for the checks; 0 for none.")]
 Refit = Annotated[bool, Option(help="Check the lag by learning again with twice the lag.")]
 Simulator = Annotated[Path | None, Option("--model", help="The run's Python file, to simulate.")]
+Everything = Annotated[
+    bool, Option("--everything", help="Draw all columns and parameters, not the first eight alone.")
+]
 Horizon = Annotated[int, Option(help="Rows to forecast.")]
 Source = Annotated[str, Option(help="kernel, or simulator for the model's own laws.")]

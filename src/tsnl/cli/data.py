@@ -4,7 +4,7 @@ import csv
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -49,6 +49,14 @@ class Data:
 
     names: tuple[str, ...]
     rows: Float[np.ndarray, "T d_y"]
+
+    @property
+    def table(self) -> Any:
+        """A DataFrame, which keeps the names."""
+        import pandas as pd  # slow to import
+
+        labels = [f"column {name}" if name.isdecimal() else name for name in self.names]
+        return pd.DataFrame(self.rows, columns=labels)
 
 
 class Line(NamedTuple):

@@ -62,7 +62,7 @@ def fit_run(
         if not resume:
             make_place(out, force)
         begin = time.perf_counter()
-        question = Question(simulator, file.prior, data.rows, known)
+        question = Question(simulator, file.prior, data.table, known)
         result = run_into(out, question, method, settings, resume)
         seconds = time.perf_counter() - begin
         finish(out, result, seconds, title, replicates, refit)

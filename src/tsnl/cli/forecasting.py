@@ -20,6 +20,7 @@ def write_forecast(found: Forecast, path: Path) -> tuple[Path, Path]:
 
     mean, quantiles = found.mean(), found.quantiles(LEVELS)
     start = len(found.series) + 1
+    names = found.columns or [j + 1 for j in range(mean.shape[1])]
     path.parent.mkdir(parents=True, exist_ok=True)
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
@@ -27,7 +28,7 @@ def write_forecast(found: Forecast, path: Path) -> tuple[Path, Path]:
     for i in range(len(mean)):
         for j in range(mean.shape[1]):
             values = (mean[i, j], *quantiles[:, i, j])
-            writer.writerow([start + i, j + 1, *(f"{value:.6g}" for value in values)])
+            writer.writerow([start + i, names[j], *(f"{value:.6g}" for value in values)])
     write_text(path, table.getvalue())
     picture = path.with_suffix(".png")
     plt.close(found.plot(path=picture))

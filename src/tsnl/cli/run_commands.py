@@ -81,6 +81,7 @@ def report(
     title: given.Title = None,
     model: given.Simulator = None,
     in_process: given.InProcess = False,
+    everything: given.Everything = False,
 ) -> None:
     """Write the report of a run anew."""
     from tsnl.cli.model_file import Crew
@@ -89,7 +90,8 @@ def report(
     with opened(run, model, Crew(in_process=in_process)) as (result, can_simulate):
         replicates = 199 if can_simulate else 0
         checks = read_checks(run) or check_run(run, result, replicates, refit=True)
-        path = report_run(run, result, checks, title or kept_title(run), out=out, replicates=replicates)
+        shown = {"out": out, "replicates": replicates, "everything": everything}
+        path = report_run(run, result, checks, title or kept_title(run), **shown)
     typer.echo(f"Report: {path}")
 
 

@@ -161,10 +161,12 @@ def report_run(
     *,
     out: Path | None = None,
     replicates: int = 0,
+    everything: bool = False,
 ) -> Path:
     """Write the report, into the folder where no other place is given."""
     path = folder / REPORT if out is None else out
-    return write(result, path, checks, title=title, num_replicates=replicates)
+    shown = {"num_replicates": replicates, "everything": everything}
+    return write(result, path, checks, title=title, **shown)
 
 
 def updated(result: Result, rows: Any, inputs: Any, seed: int) -> tuple[Result, Stream]:

@@ -1,5 +1,6 @@
 """What a method of inference is, what it gives back, and what a result is to those who look at it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -12,6 +13,7 @@ from tsnl.posterior import Posterior
 from tsnl.problem import Problem
 from tsnl.problem.draws import unconstrained
 from tsnl.runtime.progress import Progress
+from tsnl.runtime.versions import versions
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,7 @@ class Inference:
         problem: the question that was asked.
         method: the options that answered it.
         seed: the seed.
+        versions: of Python and the packages that made it.
     """
 
     draws: dict[str, np.ndarray]
@@ -120,6 +123,7 @@ class Inference:
     problem: Problem
     method: Method
     seed: int
+    versions: Mapping[str, str] = field(default_factory=versions)
 
     def coordinates(self) -> dict[str, np.ndarray]:
         """Label of each distinct free entry of theta to its draws (chain, draw)."""

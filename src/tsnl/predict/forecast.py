@@ -50,11 +50,13 @@ class Forecast:
         draws: one future for each draw of theta.
         series: the observed rows before them.
         source: "kernel" or "simulator".
+        columns: names of the columns, where the data brought some.
     """
 
     draws: Float[np.ndarray, "draw horizon d_y"]
     series: Float[np.ndarray, "T d_y"]
     source: Source
+    columns: tuple[str, ...] = ()
 
     def mean(self) -> Float[np.ndarray, "horizon d_y"]:
         """The mean of each row to come."""
@@ -93,14 +95,15 @@ class Forecast:
 
     def save(self, path: str | Path) -> None:
         """Write one npz file."""
-        write_npz(path, {"draws": self.draws, "series": self.series, "source": self.source})
+        named = {"columns": np.array(self.columns, dtype=np.str_)}
+        write_npz(path, {"draws": self.draws, "series": self.series, "source": self.source} | named)
 
     @staticmethod
     def load(path: str | Path) -> "Forecast":
         """Read what `save` wrote."""
         stored = read_npz(path)
         source: Any = str(stored["source"])
-        return Forecast(stored["draws"], stored["series"], source)
+        return Forecast(stored["draws"], stored["series"], source, tuple(stored["columns"].tolist()))
 
     def _held_out(self, values: Any) -> Float[np.ndarray, "steps d_y"]:
         rows = as_series(values, num_columns=self.draws.shape[2])
@@ -130,13 +133,14 @@ def draw_forecast(
         raise ValueError(f"source is {source!r}, expected 'kernel' or 'simulator'.")
     if source == "simulator":
         draws = simulator_futures(key, problem, theta, known, num_particles)
-        return Forecast(draws, problem.series, source)
+        return Forecast(draws, problem.series, source, problem.columns)
     if kernel is None or kernel.spec.whole:
         other = remedy(python="source='simulator'", command="--source simulator")
         raise TypeError(
             f"This result has no kernel of one row after the other: use {other}, or infer by TSNL."
         )
-    return Forecast(kernel_futures(key, problem, kernel, theta, known), problem.series, source)
+    draws = kernel_futures(key, problem, kernel, theta, known)
+    return Forecast(draws, problem.series, source, problem.columns)
 
 
 def future_inputs(problem: Problem, horizon: int, inputs: Any) -> Float[np.ndarray, "horizon d_u"]:

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from tsnl.models.base import StateSpaceModel, observation_shape
+from tsnl.problem.columns import given_names, shown_names
 from tsnl.problem.prior import Prior
 from tsnl.problem.series import as_inputs, as_panel, as_series
 from tsnl.runtime.reader import remedy
@@ -24,6 +25,7 @@ class Problem:
         prior: over some of its parameters.
         panel: the observed series, independent given theta, NaN where missing; most often one.
         inputs: the known inputs of each, None where there are none.
+        columns: names of the columns, where the data brought some.
         store: where the simulations of a run are kept as they finish; None keeps them in memory alone.
     """
 
@@ -31,6 +33,7 @@ class Problem:
     prior: Prior
     panel: tuple[Float[np.ndarray, "_ d_y"], ...]
     inputs: tuple[Float[np.ndarray, "_ d_u"], ...] | None = None
+    columns: tuple[str, ...] = ()
     store: Store | None = field(default=None, compare=False, repr=False)
 
     @staticmethod
@@ -59,11 +62,17 @@ class Problem:
             shape = observation_shape(model, None if known is None else known[0])
             num_columns = shape[0] if shape else 1
         panel = tuple(as_series(one, num_columns=num_columns) for one in given)
+        columns = given_names(series, num_columns)
         for one in panel:
-            _check_varies(one)
+            _check_varies(one, shown_names(columns, num_columns))
         if isinstance(model, Table):
             _check_table(model, prior, max(len(one) for one in panel), num_columns)
-        return Problem(model, prior, panel, known)
+        return Problem(model, prior, panel, known, columns)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """A name to show for each column."""
+        return shown_names(self.columns, self.d_y)
 
     @property
     def series(self) -> Float[np.ndarray, "T d_y"]:
@@ -141,12 +150,12 @@ class Problem:
         return run(inputs=self.all_inputs(first, n))
 
 
-def _check_varies(series: Float[np.ndarray, "T d_y"]) -> None:
+def _check_varies(series: Float[np.ndarray, "T d_y"], names: tuple[str, ...]) -> None:
     low, high = np.fmin.reduce(series), np.fmax.reduce(series)  # NaN left out
     if len(series) > 1 and (low == high).any():
         column = int(np.argmax(low == high))
         raise ValueError(
-            f"Column {column} of the series is constant at {low[column]}: a dynamic model "
+            f"Column {names[column]} of the series is constant at {low[column]}: a dynamic model "
             f"has nothing to explain in it. Check the data."
         )
 

@@ -57,6 +57,8 @@ def write(folder: Path, result: Inference) -> None:
         "prior": codec.or_none(encode_prior, result.problem.prior),
         "model": codec.or_none(codec.encode, result.problem.model),
         "kernel": None if kernel is None else codec.encode(kernel.spec),
+        "columns": list(result.problem.columns),
+        "versions": dict(result.versions),
     }
     text = json.dumps(facts, indent=1)
     folder.mkdir(parents=True, exist_ok=True)
@@ -101,7 +103,11 @@ def _fields(folder: Path, facts: dict[str, Any], model: Any, prior: Prior | None
     method, arrays = codec.decode(facts["method"]), read_npz(folder / DRAWS)
     if not isinstance(method, Method):
         raise ValueError(f"its method is a {type(method).__name__}")
-    problem = Problem(model, prior, _numbered(arrays, "series"), _numbered(arrays, "inputs") or None)
+    known = _numbered(arrays, "inputs") or None
+    columns = tuple(str(name) for name in facts.get("columns", ()))
+    problem = Problem(model, prior, _numbered(arrays, "series"), known, columns)
+    if columns and len(columns) != problem.d_y:
+        raise ValueError(f"it names {len(columns)} columns and has {problem.d_y}")
     draws = {name: arrays[f"draws.{name}"] for name in facts["names"]}
     posterior = method.exact_posterior(problem)
     if facts["kernel"] is not None:
@@ -122,6 +128,7 @@ def _fields(folder: Path, facts: dict[str, Any], model: Any, prior: Prior | None
         "problem": problem,
         "method": method,
         "seed": facts["seed"],
+        "versions": {str(name): str(value) for name, value in facts.get("versions", {}).items()},
     }
 
 

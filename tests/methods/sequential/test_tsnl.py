@@ -41,7 +41,7 @@ def test_what_it_returns():
     assert (result.draws["Q"] > 0).all()
     assert np.isfinite(result.log_density).all()
     assert result.cost == 2 * 8 * 20
-    assert result.lag == (4, "it was given")
+    assert result.lag == (4, "as the option says")
     assert result.seed == 0
     assert result.status.startswith("finished: all 2 rounds run")
     assert [r["cost"] for r in result.history] == [160, 320]
@@ -126,7 +126,7 @@ def test_data_far_outside_the_prior_warn():
     ("series", "prior", "message"),
     [
         (SERIES[:4], PRIOR, r"4 rows and the lag is 4.*Choose a lag below 4"),
-        (np.ones(20), PRIOR, "Column 0 of the series is constant at 1.0"),
+        (np.ones(20), PRIOR, "Column y of the series is constant at 1.0"),
         (np.repeat(SERIES, 2, axis=1), PRIOR, r"2 column\(s\), the model observes 1"),
         (SERIES, tsnl.Prior(S=dist.Normal(0.0, 1.0)), r"no parameter \['S'\]"),
         (np.where(np.arange(20) == 3, np.inf, SERIES[:, 0]), PRIOR, "infinite at row 3"),

@@ -9,8 +9,10 @@ from tsnl.checks.uniformity import histogram_band, rank_ecdf
 from tsnl.models import LinearGaussian
 from tsnl.problem import Problem
 from tsnl.show.plots import (
+    Bands,
     Panel,
     acf_figure,
+    chains_figure,
     cost_figure,
     curves_figure,
     ecdf_figure,
@@ -21,9 +23,14 @@ from tsnl.show.plots import (
     posterior_figure,
     prior_draws,
     rank_figure,
+    replicates_figure,
     series_figure,
     style,
+    windows_figure,
 )
+from tsnl.show.plots.chains import rank_counts
+from tsnl.show.plots.diagnostics import view
+from tsnl.show.plots.pairs import bin_edges
 
 mpl.use("Agg")
 
@@ -216,3 +223,57 @@ def test_curves_are_means_with_the_middle_of_their_runs():
     assert [t.get_text() for t in left.get_legend().get_texts()] == ["a", "b", "exact"]
     assert [t.get_text() for t in right.get_legend().get_texts()] == ["c"]
     assert (left.get_yscale(), right.get_yscale()) == ("log", "linear")
+
+
+def test_columns_have_their_names():
+    rng = np.random.default_rng(0)
+    draws = rng.normal(size=(30, 12, 2))
+    figure = series_figure(draws[0], draws, names=("prey", "predator"))
+    assert [axes.get_ylabel() for axes in figure.axes] == ["prey", "predator"]
+    figure = pit_figure(rng.uniform(size=(40, 2)), names=("prey", "predator"))
+    assert figure.axes[2].get_xlabel() == "PIT of predator"
+
+
+def test_a_wide_band_at_the_first_row_does_not_flatten_the_others():
+    values = np.sin(np.arange(50.0))
+    ends = np.stack([values - 1, values + 1])
+    assert view(values, ends)[0] < -1.9
+    assert not view(values, ends)[2]
+    ends[:, 0] = (-1000, 1000)
+    low, high, cut = view(values, ends)
+    assert cut
+    assert -3 < low < high < 3
+
+
+def test_bins_fit_the_effective_sample_size():
+    rng = np.random.default_rng(0)
+    good = rng.normal(size=(4, 2000))
+    sticky = np.repeat(rng.normal(size=(4, 20)), 100, axis=1)  # as many draws, few of them new
+    many, few = (len(bin_edges(x, (-3.0, 3.0))) for x in (good, sticky))
+    assert many > 2 * few
+
+
+def test_chains_that_agree_rank_evenly():
+    rng = np.random.default_rng(0)
+    draws = rng.normal(size=(4, 400))
+    assert rank_counts(draws, 400.0).sum() == draws.size
+    assert rank_counts(draws, 400.0).min() > 0
+    draws[0] += 3
+    assert rank_counts(draws, 400.0)[0, 0] == 0
+    figure = chains_figure({"A": draws, "B": draws})
+    assert [axes.get_ylabel() for axes in figure.axes[::2]] == ["A", "B"]
+
+
+def test_windows_and_replicates():
+    rng = np.random.default_rng(0)
+    distances = [*rng.uniform(size=10), np.nan, 5.0]
+    figure = windows_figure(range(4, 16), distances, {"50": 0.5, "90": 0.9, "99": 1.2})
+    circled = figure.axes[0].lines[-1]
+    np.testing.assert_array_equal(circled.get_xdata(), [15])
+    bands = Bands([1, 5, 9], np.sort(rng.normal(size=(4, 3, 2)), axis=0), ("prey", "predator"))
+    given = {"mean": 0.0, "sd": 9.0}, {"mean": [-1.0, 1.0], "sd": [1.0, 2.0]}
+    figure = replicates_figure(rng.normal(size=(9, 2)), bands, *given)
+    first, second, below = figure.axes
+    assert (first.get_ylabel(), second.get_ylabel()) == ("prey", "predator")
+    assert [text.get_text() for text in below.get_yticklabels()] == ["mean", "sd"]
+    assert below.collections[-1].get_offsets()[1, 0] == 5.0  # beyond the picture: at its border

@@ -3,6 +3,7 @@
 import base64
 import re
 import struct
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +16,9 @@ import tsnl
 from tsnl import MCMC, PMMH, SMCABC, ExactMCMC
 from tsnl.checks import Report, Verdict
 from tsnl.models import LinearGaussian, StochasticVolatility
+from tsnl.runtime.reader import at_command_line
 from tsnl.show.report import citation, render
+from tsnl.show.report.facts import history_table, left_out
 from tsnl.show.report.write import verdict_sentence
 
 ROOT = Path(__file__).parents[3]
@@ -65,11 +68,12 @@ def test_all_parts_are_there_in_order(page, given, result):
     for verdict in given.checks:
         assert verdict.sentence in words
         assert verdict.remedy in words
-    for fact in (f"{result.cost:,} calls", "1,234 calls", "4: it was given", "sampler.num_chains"):
+    for fact in (f"{result.cost:,} calls", "1,234 calls", "4: as the option says", "sampler.num_chains"):
         assert fact in words
     assert "LogNormal(loc=-1, scale=1)" in words
     assert "Replicates fails; lag needs a look; 1 of 3 checks pass." in words
     assert tsnl.__version__ in words
+    assert "Checks can find a wrong answer, not prove a right one" in words
     assert not page.open
 
 
@@ -201,6 +205,31 @@ def test_checks_are_made_where_none_are_given(linear, tmp_path):
     assert "The observed series: 20 rows of 1 column(s)." in page.words
 
 
+def test_counts_are_of_each_round_alone(result):
+    table = history_table(result)
+    place = table.head.index("simulations")
+    assert [row[place] for row in table.rows] == ["8", "8"]
+
+
+def test_versions_are_those_of_the_run(result, tmp_path):
+    old = replace(result, versions={"tsnl": "0.0.7", "jax": "0.1"})
+    old.save(tmp_path / "run")
+    again = tsnl.load(tmp_path / "run", model=result.problem.model)
+    assert again.versions == {"tsnl": "0.0.7", "jax": "0.1"}
+    text = render(again, Report([], 0), num_replicates=0)
+    assert "0.0.7" in text
+    assert f"Made by tsnl {tsnl.__version__}" in text
+
+
+def test_what_is_left_out_is_said_with_a_way_to_see_it():
+    assert left_out(8, 8, "columns") == ""
+    assert left_out(8, 20, "columns") == " 8 of 20 columns are drawn; all of them: " + (
+        "report(path, everything=True)."
+    )
+    with at_command_line():
+        assert "tsnl report RUN --everything" in left_out(8, 20, "parameters")
+
+
 @pytest.mark.slow
 def test_columns_gaps_and_several_parameters(given, tmp_path):
     model = StochasticVolatility(C=[[1.0, 0.5], [0.5, 1.0]])
@@ -212,7 +241,7 @@ def test_columns_gaps_and_several_parameters(given, tmp_path):
     page = Page(tsnl.load(tmp_path / "run").report(tmp_path / "report.html").read_text())
     assert "30 rows of 2 column(s), 2 entries missing" in page.all("img")[0]["alt"]
     assert "C[1,0]" in page.words
-    assert len(page.all("img")) == 4  # no autocorrelations of a series with gaps
+    assert len(page.all("img")) == 7  # no autocorrelations of a series with gaps
 
 
 @pytest.mark.slow

@@ -158,7 +158,7 @@ def fit_lag(
     scaling = fit_units(first, simulated, none)
     warn_if_far(np.concatenate(problem.panel), series)
     if isinstance(rule, int):
-        return first, LagChoice(rule, "it was given", {})
+        return first, LagChoice(rule, "as the option says", {})
     if rule == "acf":
         lag = by_acf(max(problem.panel, key=len), series)
         return options.spec(problem, lag.lag), lag

@@ -8,29 +8,39 @@ from jaxtyping import Float
 
 from tsnl.checks.uniformity import histogram_band, pit_ecdf
 from tsnl.kernel.lag import acf_norms
-from tsnl.show.plots.style import style
+from tsnl.problem.columns import shown_names
+from tsnl.show.plots.style import ABOVE, style
 
 MAX_BINS = 20
+FLAT = 2.0  # times the height of all the rest, above which a few bands are cut off
 
 
-def pit_figure(pit: Float[np.ndarray, "rows d_y"], *, level: float = 0.95, dark: bool = False) -> Any:
+def pit_figure(
+    pit: Float[np.ndarray, "rows d_y"],
+    *,
+    names: Sequence[str] = (),
+    level: float = 0.95,
+    dark: bool = False,
+) -> Any:
     """Histogram and distribution function of PIT values, each with a band that holds all of it at once.
 
     Args:
         pit: one column for each component, as in `tsnl.checks.OneStep`.
+        names: of the columns of the series.
         level: of the bands.
         dark: on dark paper.
     """
     import matplotlib.pyplot as plt  # slow to import
 
     num_rows, num_columns = pit.shape
+    shown = shown_names(tuple(names), num_columns)
     num_bins = int(np.clip(num_rows // 5, 2, MAX_BINS))
     low, high = histogram_band(num_rows, num_bins, level)
     with style(dark) as palette:
         size = (7.0, 2.6 * num_columns)
         figure, panels = plt.subplots(num_columns, 2, figsize=size, layout="constrained", squeeze=False)
         for j, (left, right) in enumerate(panels):
-            name = "PIT" if num_columns == 1 else f"PIT of y[{j}]"
+            name = f"PIT of {shown[j]}"
             counts, edges = np.histogram(pit[:, j], num_bins, (0.0, 1.0))
             outside = (counts < low) | (counts > high)
             left.axhspan(low, high, color=palette.band, lw=0)
@@ -57,9 +67,13 @@ def series_figure(
     surprising: Sequence[int] = (),
     label: str = "one step ahead",
     first: int = 1,
+    names: Sequence[str] = (),
     dark: bool = False,
 ) -> Any:
     """The observed series over bands of predictive draws that hold 50 % and 90 % of them at each row.
+
+    A band that is far wider at a few rows than elsewhere, as before the first of them, leaves the
+    picture there.
 
     Args:
         series: the observed rows.
@@ -68,16 +82,20 @@ def series_figure(
         surprising: times t to mark.
         label: what the draws are.
         first: t of the first row.
+        names: of the columns of the series.
         dark: on dark paper.
     """
     import matplotlib.pyplot as plt
 
     time, d_y = first + np.arange(len(series)), series.shape[1]
+    shown = shown_names(tuple(names), d_y)
     with style(dark) as palette:
         size = (7.0, 2.4 * d_y)
         figure, panels = plt.subplots(d_y, 1, figsize=size, layout="constrained", squeeze=False)
         for j, axes in enumerate(panels[:, 0]):
             if draws is not None:
+                ends = np.nanquantile(draws[:, :, j], [0.05, 0.95], axis=0)
+                axes.set_ylim(*view(series[:, j], ends)[:2])
                 for share, alpha, name in ((0.9, 0.2, "90%"), (0.5, 0.45, f"50% {label}")):
                     ends = np.nanquantile(draws[:, :, j], [(1 - share) / 2, (1 + share) / 2], axis=0)
                     axes.fill_between(time, *ends, color=palette.main, alpha=alpha, lw=0, label=name)
@@ -85,10 +103,23 @@ def series_figure(
             if len(surprising):
                 there = np.asarray(surprising)
                 axes.plot(there, series[there - first, j], "o", mfc="none", color=palette.alert)
-            axes.set(xlabel="t", ylabel="y" if d_y == 1 else f"y[{j}]")
-        above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
-        panels[0, 0].legend(ncols=3, handlelength=1.2, columnspacing=1.2, **above)
+            axes.set(xlabel="t", ylabel=shown[j])
+        panels[0, 0].legend(ncols=3, handlelength=1.2, columnspacing=1.2, **ABOVE)
     return figure
+
+
+def view(values: Float[np.ndarray, " T"], ends: Float[np.ndarray, "2 T"]) -> tuple[float, float, bool]:
+    """What part of the vertical axis shows the series and its bands, and whether a band leaves it.
+
+    All of both, unless some bands, those of a tenth of the rows at most, would make the others flat.
+    """
+    low, high = (float(x) for x in (np.nanmin([*values, *ends[0]]), np.nanmax([*values, *ends[1]])))
+    usual = np.nanquantile(ends[0], 0.05), np.nanquantile(ends[1], 0.95)
+    lower, upper = np.nanmin([*values, usual[0]]), np.nanmax([*values, usual[1]])
+    cut = high - low > FLAT * (upper - lower)
+    low, high = (float(lower), float(upper)) if cut else (low, high)
+    margin = (0.15 if cut else 0.05) * (high - low) or 0.5
+    return low - margin, high + margin, bool(cut)
 
 
 def learning_figure(history: Sequence[Mapping[str, Any]], *, dark: bool = False) -> Any:

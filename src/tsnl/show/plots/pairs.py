@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 
 from tsnl.problem.draws import evenly
+from tsnl.sampling.diagnostics import ess
 from tsnl.show.plots.style import Palette, style
 
 Draws = Mapping[str, np.ndarray]
 MAX_POINTS = 2000
-NUM_BINS = 40
+FEWEST_BINS, MOST_BINS = 8, 40
 
 
 def pair_figure(
@@ -123,16 +124,24 @@ def _limits(values: np.ndarray, truth: float | None) -> tuple[float, float]:
 def _histogram(
     axes: Any, values: np.ndarray, prior: Any, limits: tuple[float, float], palette: Palette
 ) -> None:
-    edges = np.linspace(*limits, NUM_BINS)
+    edges = bin_edges(values, limits)
     axes.hist(np.ravel(values), edges, density=True, color=palette.main, alpha=0.6, label="posterior")
     if prior is not None:
         _stairs(axes, prior, limits, palette.faint, "prior")
     axes.spines["left"].set_visible(False)
 
 
+def bin_edges(values: np.ndarray, limits: tuple[float, float]) -> np.ndarray:
+    """Bins as wide as what the draws can tell: 2 n^(1/3) of them, n their effective sample size."""
+    chains = np.asarray(values)
+    size = chains.size if chains.ndim != 2 else float(ess(chains[..., None])[0])
+    count = 2 * (size if np.isfinite(size) else chains.size) ** (1 / 3)
+    return np.linspace(*limits, 1 + int(np.clip(count, FEWEST_BINS, MOST_BINS)))
+
+
 def _stairs(axes: Any, values: Any, limits: tuple[float, float], colour: str, label: str) -> None:
     """A histogram's outline; values beyond the limits count in its height."""
-    edges = np.linspace(*limits, NUM_BINS)
+    edges = bin_edges(values, limits)
     counts = np.histogram(np.ravel(values), edges)[0] / (np.size(values) * np.diff(edges))
     axes.stairs(counts, edges, color=colour, lw=1.5, label=label)
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from tsnl.problem.columns import shown_names
 from tsnl.show.plots.style import Palette, style
 
 BANDS = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -57,7 +58,7 @@ def forecast_figure(
             if held_out is not None:
                 after = (time[length:][: len(held_out)], held_out[:, i])
                 axes.plot(*after, color=palette.truth, lw=1.2, marker=".", ms=4, label="held out")
-            axes.set_ylabel(f"y[{i}]" if len(panels) > 1 else "y")
+            axes.set_ylabel(shown_names(forecast.columns, len(panels))[i])
         _finish(panels)
     return figure
 

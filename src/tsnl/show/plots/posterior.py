@@ -7,7 +7,10 @@ import jax
 import numpy as np
 
 from tsnl.problem import Prior, Problem
+from tsnl.show.plots.pairs import bin_edges
 from tsnl.show.plots.style import Palette, style
+
+MOST_NAMED = 6  # columns in a legend
 
 
 def posterior_figure(
@@ -44,12 +47,14 @@ def _draw(
     grid = figure.add_gridspec(rows + 1, columns)
     top = figure.add_subplot(grid[0, :])
     time = np.arange(1, len(problem.series) + 1)
-    top.plot(time, problem.series, lw=1, marker=".", ms=3)
+    top.plot(time, problem.series, lw=1, marker=".", ms=3, label=problem.names)
     top.set(xlabel="t", title="observed series")
+    if problem.columns and problem.d_y <= MOST_NAMED:
+        top.legend(ncols=problem.d_y)
     before = prior_draws(problem.prior)
     for i, (label, draws) in enumerate(coordinates.items()):
         axes = figure.add_subplot(grid[1 + i // columns, i % columns])
-        _marginal(axes, draws.ravel(), before[label], reference.get(label), palette)
+        _marginal(axes, draws, before[label], reference.get(label), palette)
         axes.set(xlabel=label, yticks=[])
         if i == 0:
             axes.legend()
@@ -59,11 +64,11 @@ def _draw(
 def _marginal(axes: Any, draws: np.ndarray, prior: np.ndarray, reference: Any, palette: Palette) -> None:
     low, high = np.quantile(draws, [0.001, 0.999])
     low, high = low - 0.3 * (high - low), high + 0.3 * (high - low)
-    edges = np.linspace(low, high, 50)
-    axes.hist(draws, edges, density=True, color=palette.main, alpha=0.6, label="posterior")
+    edges = bin_edges(draws, (low, high))
+    axes.hist(np.ravel(draws), edges, density=True, color=palette.main, alpha=0.6, label="posterior")
     share = np.mean((prior > low) & (prior < high))
-    counts, _ = np.histogram(prior, edges, density=True)
-    axes.stairs(counts * share, edges, color=palette.faint, label="prior")
+    counts, fine = np.histogram(prior, bin_edges(prior, (low, high)), density=True)
+    axes.stairs(counts * share, fine, color=palette.faint, label="prior")
     if reference is not None:
         axes.plot(*reference, color=palette.truth, lw=1.5, label="exact")
     axes.set_xlim(low, high)

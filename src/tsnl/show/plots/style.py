@@ -30,6 +30,7 @@ class Palette:
     alert: str
 
 
+ABOVE: Any = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}  # a legend
 LIGHT = Palette("#ffffff", "#333333", "#a0a0a0", "#1f6feb", "#d1242f", "#dbe4f0", "#a84300")
 DARK = Palette("#12161c", "#d7dbe0", "#7d8590", "#6cb0ff", "#ff7b72", "#2b3644", "#ffa94d")
 

@@ -1,18 +1,18 @@
-"""Tables of a report: plain text in rows, made from a result and the machine it is read on."""
+"""Tables of a report: plain text in rows, made from a result."""
 
-import importlib.metadata
-import platform
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
 from tsnl.methods.api import Inference
+from tsnl.methods.sequential.options import Sequential
+from tsnl.runtime.reader import remedy
 from tsnl.simulation.failures import FailureLog
 from tsnl.store.codec import Unsaved
 
-PACKAGES = ("tsnl", "jax", "jaxlib", "numpy", "numpyro", "equinox", "optax", "flowjax", "blackjax")
 MOST_FAILURES = 10
+SUMMED = ("simulations", "failed")
 MOST_ENTRIES = 12  # of an array that is written out
 # Of a record of a round or generation: key, heading, and how a number is written.
 COLUMNS = (
@@ -84,14 +84,41 @@ def _interval(name: str) -> str:
     return name
 
 
+def left_out(shown: int, count: int, what: str, *, more: bool = True) -> str:
+    """A sentence on what a picture leaves out, and how to see it; empty where it shows all.
+
+    Args:
+        shown: how many of them it shows, the first ones.
+        count: how many there are.
+        what: they are.
+        more: whether a report of everything shows them.
+    """
+    if count <= shown:
+        return ""
+    how = remedy(python="report(path, everything=True)", command="tsnl report RUN --everything")
+    return f" {shown} of {count} {what} are drawn{f'; all of them: {how}' if more else ''}."
+
+
 def history_table(result: Inference) -> Table:
     """One row for each round, generation or phase."""
     there = [c for c in COLUMNS if any(not isinstance(r.get(c[0]), dict | None) for r in result.history)]
     rows = [
         [str(i + 1), *(number(record.get(key), form) for key, _, form in there)]
-        for i, record in enumerate(result.history)
+        for i, record in enumerate(_each_round(result))
     ]
     return Table("What each round did", ["round", *(head for _, head, _ in there)], rows)
+
+
+def _each_round(result: Inference) -> list[dict[str, Any]]:
+    """The records, with counts of each round alone: those of `Sequential` count from the first on."""
+    if not isinstance(result.method, Sequential):
+        return result.history
+    rows, before = [], dict.fromkeys(SUMMED, 0)
+    for record in result.history:
+        counts = {key: record[key] for key in SUMMED if key in record}
+        rows.append({**record, **{key: value - before[key] for key, value in counts.items()}})
+        before |= counts
+    return rows
 
 
 def seconds_table(result: Inference) -> Table | None:
@@ -143,6 +170,8 @@ def configuration(result: Inference) -> list[tuple[str, str]]:
         rows.append(("lag", f"{result.lag[0]}: {result.lag[1]}"))
     sizes = ", ".join(f"{len(one):,}" for one in problem.panel)
     rows.append(("series", f"{len(problem.panel)} of {sizes} rows, {problem.d_y} column(s)"))
+    if problem.columns:
+        rows.append(("columns", ", ".join(problem.columns)))
     rows.append(("model", type(problem.model).__name__))
     rows += [(f"model, {k}", _text(v)) for k, v in getattr(problem.model, "parameters", {}).items()]
     rows += [(f"prior, {', '.join(names)}", law(d)) for names, d in problem.prior.distributions]
@@ -190,14 +219,3 @@ def _rounded(value: Any) -> str:
         ends = "[]" if isinstance(value, list) else "()"
         return ends[0] + ", ".join(_rounded(item) for item in value) + ends[1]
     return str(value)
-
-
-def versions() -> list[tuple[str, str]]:
-    """What this report was made with."""
-    found = [("python", platform.python_version()), ("platform", platform.platform())]
-    for name in PACKAGES:
-        try:
-            found.append((name, importlib.metadata.version(name)))
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found

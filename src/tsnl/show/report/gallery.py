@@ -1,6 +1,5 @@
 """Which pictures a result has, and what can be read from them."""
 
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -14,18 +13,17 @@ from tsnl.checks.replicates import replicate
 from tsnl.methods.api import Inference
 from tsnl.problem.draws import thinned
 from tsnl.show.plots import (
-    acf_figure,
     learning_figure,
+    marginal_figure,
     pair_figure,
-    pit_figure,
     prior_draws,
     series_figure,
 )
-from tsnl.show.report.facts import percent
+from tsnl.show.plots.diagnostics import view
+from tsnl.show.report.facts import left_out, percent
 from tsnl.show.report.pictures import Picture, take
 
-MOST_COORDINATES = 8  # more panels than 8 by 8 cannot be read
-MOST_COLUMNS = 8
+MOST_PAIRS = 8  # more panels than 8 by 8 cannot be read
 FEWEST_DRAWS, MOST_DRAWS = 40, 400  # predictive draws of each row
 MOST_VALUES = 4_000_000  # of all rows together, where there are many
 MOST_SHOWN = 2000  # rows of a long series that are drawn: the last ones
@@ -39,7 +37,7 @@ def one_step_values(result: Inference) -> OneStep | None:
 
 
 def data_pictures(
-    result: Inference, one: OneStep | None, num_replicates: int, seed: int
+    result: Inference, one: OneStep | None, num_replicates: int, seed: int, most: int
 ) -> list[Picture]:
     """The observed series, over predictive bands where there are some.
 
@@ -48,24 +46,38 @@ def data_pictures(
         one: its one-step-ahead values, where it has a kernel of rows.
         num_replicates: series to simulate where it has none.
         seed: of the draws.
+        most: columns to draw.
     """
     panel = result.problem.panel
     silent = num_replicates == 0 or not result.problem.model.can_simulate
     if len(panel) > 1 or (silent and one is None):
-        return [_plain(rows, i if len(panel) > 1 else None) for i, rows in enumerate(panel)]
+        several = len(panel) > 1
+        return [_plain(result, rows, i + 1 if several else None, most) for i, rows in enumerate(panel)]
     if one is not None:
-        return [_one_step_bands(result, one, seed)]
-    return [_replicate_bands(result, num_replicates, seed)]
+        return [_one_step_bands(result, one, seed, most)]
+    return [_replicate_bands(result, num_replicates, seed, most)]
 
 
-def _plain(rows: Float[np.ndarray, "T d_y"], number: int | None) -> Picture:
+def _plain(
+    result: Inference, rows: Float[np.ndarray, "T d_y"], number: int | None, most: int
+) -> Picture:
     which = "observed series" if number is None else f"observed series {number}"
-    rows = rows[-MOST_SHOWN:, :MOST_COLUMNS]
     alt = f"The {which}: {_size(rows)}."
-    return take("series", lambda dark: series_figure(rows, None, dark=dark), alt, alt)
+    shown, names = rows[-MOST_SHOWN:, :most], result.problem.names[:most]
+    start = len(rows) - len(shown)
+    caption = alt + _rows_left_out(start, len(rows)) + left_out(most, rows.shape[1], "columns")
+
+    def draw(dark: bool) -> Any:
+        return series_figure(shown, None, first=start + 1, names=names, dark=dark)
+
+    return take("series", draw, alt, caption)
 
 
-def _one_step_bands(result: Inference, one: OneStep, seed: int) -> Picture:
+def _rows_left_out(start: int, length: int) -> str:
+    return f" Only the last {length - start:,} of {length:,} rows are drawn." if start else ""
+
+
+def _one_step_bands(result: Inference, one: OneStep, seed: int, most: int) -> Picture:
     rows = result.problem.series
     z = thinned(result.unconstrained(), NUM_THINNED)
     count = int(np.clip(MOST_VALUES // rows.size, FEWEST_DRAWS, MOST_DRAWS))
@@ -78,38 +90,42 @@ def _one_step_bands(result: Inference, one: OneStep, seed: int) -> Picture:
     if odd:
         times = ", ".join(f"t = {t}" for t in odd[:5])
         caption += f" Circled: {len(odd)} row(s) further out than any should be ({times})."
-    return _bands(rows, draws, "one step ahead", caption, odd)
+    return _bands(result, draws, "one step ahead", caption, odd, most)
 
 
-def _replicate_bands(result: Inference, num_replicates: int, seed: int) -> Picture:
+def _replicate_bands(result: Inference, num_replicates: int, seed: int, most: int) -> Picture:
     z = thinned(result.unconstrained(), num_replicates)
     draws = replicate(jax.random.key(seed), result.problem, z)
     draws = draws[np.isfinite(draws).all(axis=(1, 2))]
     rows = result.problem.series
     if not len(draws):
-        return _plain(rows, None)
+        return _plain(result, rows, None, most)
     caption = f"The series over {len(draws)} series simulated at the posterior: at each time the bands "
     caption += f"hold {percent(0.5)} and {percent(0.9)} of them."
-    return _bands(rows, draws, "of the simulated", caption, [])
+    return _bands(result, draws, "of the simulated", caption, [], most)
 
 
 def _bands(
-    rows: Float[np.ndarray, "T d_y"], draws: np.ndarray, label: str, caption: str, odd: list[int]
+    result: Inference, draws: np.ndarray, label: str, caption: str, odd: list[int], most: int
 ) -> Picture:
+    rows = result.problem.series
     low, high = np.quantile(draws, [0.05, 0.95], axis=0)
     seen = np.isfinite(rows)
     share = float(((rows >= low) & (rows <= high))[seen].mean())
     alt = f"The observed series, {_size(rows)}, over predictive bands: {percent(share)} of the entries "
     alt += f"lie in the {percent(0.9)} band."
     start = max(len(rows) - MOST_SHOWN, 0)
-    shown, drawn = rows[start:, :MOST_COLUMNS], draws[:, start:, :MOST_COLUMNS]
+    shown, drawn = rows[start:, :most], draws[:, start:, :most]
     marked = [t for t in odd if t > start]
-    if start:
-        caption += f" Only the last {MOST_SHOWN:,} of {len(rows):,} rows are drawn."
+    given = {"first": start + 1, "names": result.problem.names[:most], "label": label}
+    ends = np.stack([low, high])[:, start:]
+    if any(view(shown[:, j], ends[:, :, j])[2] for j in range(shown.shape[1])):
+        caption += " Where a band leaves the picture it is wider than drawn."
+    caption += _rows_left_out(start, len(rows)) + left_out(most, rows.shape[1], "columns")
     caption += f" {percent(share)} of the observed entries lie in the {percent(0.9)} band."
 
     def draw(dark: bool) -> Any:
-        return series_figure(shown, drawn, surprising=marked, label=label, first=start + 1, dark=dark)
+        return series_figure(shown, drawn, surprising=marked, dark=dark, **given)
 
     return take("series", draw, alt, caption)
 
@@ -120,52 +136,22 @@ def _size(rows: Float[np.ndarray, "T d_y"]) -> str:
     return f"{text}, {missing:,} entries missing" if missing else text
 
 
-def posterior_picture(result: Inference) -> Picture:
-    """Marginals and pairs, with the prior."""
-    found = dict(list(result.coordinates().items())[:MOST_COORDINATES])
+def posterior_picture(result: Inference, most: int) -> Picture:
+    """Marginals and pairs, with the prior; marginals alone where pairs could not be read."""
+    found = dict(list(result.coordinates().items())[:most])
     before = prior_draws(result.problem.prior)
     prior = {label: before[label] for label in found}
     parts = [f"{label} {x.mean():.3g} ± {x.std():.2g}" for label, x in found.items()]
     alt = f"Marginals and pairs of the posterior beside the prior; means and sds: {'; '.join(parts)}."
     caption = "Posterior in colour, prior in grey, within the range of the posterior."
-    if result.problem.prior.size > MOST_COORDINATES:
-        caption += f" The first {MOST_COORDINATES} of {result.problem.prior.size} coordinates."
-    return take("posterior", lambda dark: pair_figure(found, prior=prior, dark=dark), alt, caption)
+    caption += left_out(most, result.problem.prior.size, "parameters")
 
+    def draw(dark: bool) -> Any:
+        if len(found) > MOST_PAIRS:
+            return marginal_figure(found, prior, dark=dark)
+        return pair_figure(found, prior=prior, dark=dark)
 
-def check_pictures(result: Inference, one: OneStep | None) -> dict[str, Picture]:
-    """Name of a check to its picture."""
-    if one is None:
-        return {}
-    rows, likelihood = result.problem.series, learned_likelihood(result)
-    assert likelihood is not None
-    lag = likelihood.kernel.spec.lag
-    caption = "Left, where the rows fall in their predictive distributions; right, the same summed up. "
-    caption += "Bars and line stay in the bands in 95 of 100 runs where all is right."
-    alt = f"Histogram and distribution function of {len(one.time):,} probability integral transforms."
-    pit = one.pit[:, :MOST_COLUMNS]
-    found = {"one step ahead": take("pit", lambda dark: pit_figure(pit, dark=dark), alt, caption)}
-    if np.isfinite(rows).all() and "simulated.series" in result.arrays:
-        found["lag"] = take(
-            "acf",
-            _acf(rows, lag, _last_round(result)),
-            f"Autocorrelation norms of the observed series; the lag is {lag}.",
-            "How long the series remembers, beside the simulations of the last round. Left of the "
-            "dashed line the kernel sees rows one by one.",
-        )
-    return found
-
-
-def _acf(rows: np.ndarray, lag: int, simulated: np.ndarray | None) -> Callable[[bool], Any]:
-    last = min(max(3 * lag, 20), len(rows) - 1)
-    return lambda dark: acf_figure(rows, lag, simulated=simulated, max_lag=last, dark=dark)
-
-
-def _last_round(result: Inference) -> np.ndarray | None:
-    round_ = result.arrays["simulated.round"]
-    series = result.arrays["simulated.series"][round_ == round_.max()].astype(float)
-    series = series[np.isfinite(series).all(axis=(1, 2))]
-    return series if len(series) >= 5 else None
+    return take("posterior", draw, alt, caption)
 
 
 def learning_picture(result: Inference) -> Picture | None:

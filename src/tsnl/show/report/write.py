@@ -6,6 +6,8 @@ from pathlib import Path
 
 from tsnl.checks.verdict import Report
 from tsnl.methods.api import Inference
+from tsnl.runtime.versions import versions
+from tsnl.show.report.check_gallery import check_pictures
 from tsnl.show.report.citation import sentences
 from tsnl.show.report.facts import (
     configuration,
@@ -15,10 +17,8 @@ from tsnl.show.report.facts import (
     seconds_table,
     summary_table,
     total_seconds,
-    versions,
 )
 from tsnl.show.report.gallery import (
-    check_pictures,
     data_pictures,
     learning_picture,
     one_step_values,
@@ -26,6 +26,7 @@ from tsnl.show.report.gallery import (
 )
 from tsnl.store.files import write_text
 
+MOST = 8  # columns and parameters that are drawn
 WORDS = {"pass": "Pass", "look": "Look", "fail": "Fail"}
 
 
@@ -37,6 +38,7 @@ def write(
     title: str | None = None,
     num_replicates: int = 99,
     seed: int = 0,
+    everything: bool = False,
 ) -> Path:
     """Write a result as one HTML file; it opens without a network and runs no script.
 
@@ -48,11 +50,14 @@ def write(
         num_replicates: where there is no kernel of rows: series to simulate for the predictive bands,
             T calls of the dynamics each; 0 draws the data alone.
         seed: of the predictive draws.
+        everything: draw all columns and parameters, not the first eight of them alone.
 
     Returns:
         The path.
     """
-    text = render(result, checks, title=title, num_replicates=num_replicates, seed=seed)
+    text = render(
+        result, checks, title=title, num_replicates=num_replicates, seed=seed, everything=everything
+    )
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, text)
@@ -66,12 +71,14 @@ def render(
     title: str | None = None,
     num_replicates: int = 99,
     seed: int = 0,
+    everything: bool = False,
 ) -> str:
     """The page as text; see `write`."""
     from jinja2 import Environment, StrictUndefined  # only who writes a report needs it
     from markupsafe import Markup
 
-    made_with, one = versions(), one_step_values(result)
+    one = one_step_values(result)
+    most = max(result.problem.d_y, result.problem.prior.size) if everything else MOST
     here = files("tsnl.show.report")
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -87,10 +94,10 @@ def render(
         words=WORDS,
         verdict=verdict_sentence(checks),
         seconds=total_seconds(result),
-        data=data_pictures(result, one, num_replicates, seed),
-        posterior=posterior_picture(result),
+        data=data_pictures(result, one, num_replicates, seed, most),
+        posterior=posterior_picture(result, most),
         summary=summary_table(result),
-        pictures=check_pictures(result, one),
+        pictures=check_pictures(result, checks, one, most),
         learning=learning_picture(result),
         history=history_table(result),
         times=seconds_table(result),
@@ -98,8 +105,10 @@ def render(
         failed_table=failed_table,
         configuration=configuration(result),
         options=options(result.method),
-        versions=made_with,
-        citations=sentences(dict(made_with).get("tsnl", "")),
+        most=most,
+        versions=list(result.versions.items()),
+        reader=versions().get("tsnl", ""),
+        citations=sentences(result.versions.get("tsnl", "")),
     )
 
 
