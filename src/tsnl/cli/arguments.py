@@ -14,9 +14,9 @@ NewFile = Annotated[Path, Argument(help="File to write, such as my_model.py.")]
 Jax = Annotated[bool, Option("--jax", help="A state-space model in JAX, not a black box.")]
 
 
-def _folder(text: str) -> Path:
-    """A path that somebody meant: an empty one would be this very folder."""
-    if not text.strip():
+def _folder(text: str | Path) -> Path:
+    """A path that somebody meant: an empty one would be this very folder; the default is one already."""
+    if not str(text).strip():
         raise BadParameter("a path with no letters in it.")
     return Path(text)
 

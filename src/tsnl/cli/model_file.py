@@ -38,7 +38,7 @@ def read_model(path: Path) -> ModelFile:
         raise FileNotFoundError(f"There is no file {path}: tsnl new {path} writes one to start from.")
     try:
         module = load_file(path)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ValueError(f"{path}{_line(path, error)}: {type(error).__name__}: {error}") from error
     found = getattr(module, "model", getattr(module, "simulate", None))
     if found is None:
@@ -51,7 +51,7 @@ def read_model(path: Path) -> ModelFile:
     return ModelFile(path, as_simulator(found), prior)
 
 
-def _line(path: Path, error: Exception) -> str:
+def _line(path: Path, error: BaseException) -> str:
     """Where in the file it went wrong."""
     if isinstance(error, SyntaxError):
         return f", line {error.lineno}"
