@@ -209,8 +209,8 @@ class Result(Inference):
         from tsnl.show.report import write  # needs jinja2 and matplotlib
 
         checks = self.check(seed=seed) if checks is None else checks
-        shown = {"num_replicates": num_replicates, "seed": seed, "everything": everything}
-        return write(self, path, checks, title=title, **shown)
+        shown: dict[str, Any] = {"title": title, "seed": seed, "everything": everything}
+        return write(self, path, checks, num_replicates=num_replicates, **shown)
 
     def save(self, path: str | Path) -> None:
         """Write a folder of plain files: JSON, npz and safetensors.

@@ -2,6 +2,7 @@
 
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -115,7 +116,10 @@ def compare(
     from tsnl.cli.model_file import Crew, read_model, working
     from tsnl.cli.options import changed, read_settings
 
-    told = {"columns": None if columns is None else tuple(columns.split(",")), "decimal": decimal}
+    told: dict[str, Any] = {
+        "columns": None if columns is None else tuple(columns.split(",")),
+        "decimal": decimal,
+    }
     told |= {"encoding": encoding, "header": header, "workers": workers, "timeout": timeout}
     settings = changed(read_settings(config), told, {}, assignments or ())
     found = read_csv(data, settings.columns, settings.form)
@@ -124,7 +128,12 @@ def compare(
     names = None if methods is None else methods.split(",")
     with working(file, Crew(settings.workers, settings.timeout, None, in_process)) as simulator:
         check_columns(data, found, num_columns(simulator, file.prior, len(rows), known))
-        given_ = {"max_cost": max_cost, "names": names, "options": settings.options, "seed": seed}
+        given_: dict[str, Any] = {
+            "max_cost": max_cost,
+            "names": names,
+            "options": settings.options,
+            "seed": seed,
+        }
         table = compare_methods(simulator, file.prior, rows, known, **given_)
     typer.echo(table)
 

@@ -90,7 +90,7 @@ def report(
     with opened(run, model, Crew(in_process=in_process)) as (result, can_simulate):
         replicates = 199 if can_simulate else 0
         checks = read_checks(run) or check_run(run, result, replicates, refit=True)
-        shown = {"out": out, "replicates": replicates, "everything": everything}
+        shown: dict[str, Any] = {"out": out, "replicates": replicates, "everything": everything}
         path = report_run(run, result, checks, title or kept_title(run), **shown)
     typer.echo(f"Report: {path}")
 

@@ -165,7 +165,7 @@ def report_run(
 ) -> Path:
     """Write the report, into the folder where no other place is given."""
     path = folder / REPORT if out is None else out
-    shown = {"num_replicates": replicates, "everything": everything}
+    shown: dict[str, Any] = {"num_replicates": replicates, "everything": everything}
     return write(result, path, checks, title=title, **shown)
 
 

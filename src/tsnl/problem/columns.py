@@ -12,9 +12,9 @@ def given_names(values: Any, count: int) -> tuple[str, ...]:
     """
     first = values[0] if isinstance(values, list | tuple) and len(values) else values
     found = getattr(first, "columns", None)
-    names = [getattr(first, "name", None)] if found is None else list(found)
-    named = len(names) == count and all(isinstance(name, str) and name for name in names)
-    return tuple(names) if named and len(set(names)) == count else ()
+    brought = [getattr(first, "name", None)] if found is None else list(found)
+    names = tuple(name for name in brought if isinstance(name, str) and name)
+    return names if len(brought) == len(names) == len(set(names)) == count else ()
 
 
 def shown_names(names: tuple[str, ...], count: int) -> tuple[str, ...]:

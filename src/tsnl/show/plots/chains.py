@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from scipy.stats import binom, rankdata
+from scipy.special import bdtrik
+from scipy.stats import rankdata
 
 from tsnl.sampling.diagnostics import ess
 from tsnl.show.plots.style import style
@@ -42,7 +43,8 @@ def chains_figure(
             size_of_one = max(float(ess(values[..., None])[0]) / len(values), 1.0)
             counts = rank_counts(values, size_of_one)
             mean = values.shape[1] / counts.shape[1]
-            ends = binom.ppf([(1 - level) / 2, (1 + level) / 2], round(size_of_one), 1 / counts.shape[1])
+            tails = np.array([(1 - level) / 2, (1 + level) / 2])
+            ends = np.ceil(bdtrik(tails, round(size_of_one), 1 / counts.shape[1]))
             low, high = ends * values.shape[1] / round(size_of_one)
             right.axhspan(low, high, color=palette.band, lw=0)
             edges = np.linspace(0, 1, counts.shape[1] + 1)

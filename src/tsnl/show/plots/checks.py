@@ -47,8 +47,8 @@ def replicates_figure(
     with style(dark) as palette:
         count, below = len(bands.names), 0.8 + 0.24 * len(observed)
         figure = plt.figure(figsize=(7.0, 2.2 * count + below), layout="constrained")
-        upper, lower = figure.subfigures(2, 1, height_ratios=[2.2 * count, below])
-        for j, axes in enumerate(upper.subplots(count, 1, squeeze=False)[:, 0]):
+        parts: Any = figure.subfigures(2, 1, height_ratios=[2.2 * count, below])
+        for j, axes in enumerate(parts[0].subplots(count, 1, squeeze=False)[:, 0]):
             low, quarter, three, high = bands.quantiles[:, :, j]
             filled = {"color": palette.main, "lw": 0}
             axes.fill_between(bands.times, low, high, alpha=0.2, label="90% of the simulated", **filled)
@@ -57,7 +57,7 @@ def replicates_figure(
             axes.set(xlabel="t" if j + 1 == count else "", ylabel=bands.names[j])
             if j == 0:
                 axes.legend(ncols=3, handlelength=1.2, columnspacing=1.2, **ABOVE)
-        _summaries(lower.subplots(), observed, interval, palette)
+        _summaries(parts[1].subplots(), observed, interval, palette)
     return figure
 
 

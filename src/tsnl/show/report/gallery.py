@@ -117,7 +117,7 @@ def _bands(
     start = max(len(rows) - MOST_SHOWN, 0)
     shown, drawn = rows[start:, :most], draws[:, start:, :most]
     marked = [t for t in odd if t > start]
-    given = {"first": start + 1, "names": result.problem.names[:most], "label": label}
+    given: dict[str, Any] = {"first": start + 1, "names": result.problem.names[:most], "label": label}
     ends = np.stack([low, high])[:, start:]
     if any(view(shown[:, j], ends[:, :, j])[2] for j in range(shown.shape[1])):
         caption += " Where a band leaves the picture it is wider than drawn."
