@@ -1,11 +1,16 @@
 """Compiled programs are kept, and forgotten in time."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
+from tsnl.checks import draws, one_step
+from tsnl.checks.checks import NUM_WEIGHTED
+from tsnl.checks.one_step import NUM_THINNED
 from tsnl.runtime import compilation
-from tsnl.runtime.compilation import MAPS, make_room
+from tsnl.runtime.compilation import LIGHTLY, MAPS, compiled_lightly, make_room
 
 
 def pieces():
@@ -31,3 +36,20 @@ def test_programs_are_forgotten_before_they_are_too_many(monkeypatch, tmp_path):
 def test_other_systems_have_no_such_limit(monkeypatch, tmp_path):
     monkeypatch.setattr(compilation, "MAPS", tmp_path / "nothing")
     make_room()
+
+
+def test_light_programs_are_the_same_functions(monkeypatch):
+    asked = []
+    plain = eqx.filter_jit
+    monkeypatch.setattr(
+        "equinox.filter_jit", lambda fn, **given: asked.append(given) or plain(fn, **given)
+    )
+    found = compiled_lightly(lambda x: x @ x.T)(jnp.eye(3))
+    np.testing.assert_array_equal(found, np.eye(3))
+    assert asked == [{"compiler_options": LIGHTLY}]
+
+
+def test_batches_divide_the_draws_that_the_checks_take():
+    """A remainder would be a second copy of the program."""
+    assert NUM_THINNED % one_step.BATCH == 0
+    assert NUM_WEIGHTED % draws.BATCH == 0

@@ -2,13 +2,15 @@
 
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from tsnl.likelihood.surrogate import SurrogateLikelihood
+from tsnl.runtime.compilation import compiled_lightly
+
+BATCH = 10  # draws side by side; it divides their number, else a second program is made for the rest
 
 
 def member_log_likelihoods(
@@ -46,12 +48,12 @@ def weighted_shift(
     return float(max(np.abs(means[1] - means[0]).max(), np.abs(np.log(sds[1] / sds[0])).max()))
 
 
-@eqx.filter_jit
+@compiled_lightly
 def _log_likelihoods(likelihood: Any, z: Float[Array, "n size"]) -> Float[Array, " n"]:
-    return jax.lax.map(likelihood, z, batch_size=16)
+    return jax.lax.map(likelihood, z, batch_size=BATCH)
 
 
-@eqx.filter_jit
+@compiled_lightly
 def _member_log_likelihoods(
     likelihood: SurrogateLikelihood, z: Float[Array, "n size"]
 ) -> Float[Array, "n M"]:
@@ -63,4 +65,4 @@ def _member_log_likelihoods(
         log_q = kernel.member_log_probs(likelihood.y, likelihood.features, theta)
         return jnp.sum(jnp.where(likelihood.targets, log_q, 0.0), axis=1) + constant
 
-    return jax.lax.map(one, z, batch_size=8)
+    return jax.lax.map(one, z, batch_size=BATCH)

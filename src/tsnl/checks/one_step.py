@@ -6,7 +6,6 @@ posterior has seen the whole series, so the values are a little too good: a test
 
 from dataclasses import dataclass
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,8 +13,10 @@ from jaxtyping import Array, Float, Key
 
 from tsnl.kernel.heads.base import HasConditionals, Head
 from tsnl.likelihood.surrogate import SurrogateLikelihood
+from tsnl.runtime.compilation import compiled_lightly
 
 NUM_THINNED = 100  # posterior draws in the average
+BATCH = 10  # of them side by side; it divides their number, else a second program is made for the rest
 NUM_SIMULATED = 999  # draws of each row, where the family has no distribution function
 
 
@@ -93,7 +94,7 @@ def _conditional(head: Head) -> HasConditionals:
     return head
 
 
-@eqx.filter_jit
+@compiled_lightly
 def _exact(
     likelihood: SurrogateLikelihood, targets: Float[Array, "T entries"], z: Float[Array, "n size"]
 ) -> tuple[Float[Array, "T d_y"], Float[Array, "T d_y"]]:
@@ -110,13 +111,13 @@ def _exact(
             lambda head, c: _conditional(head).conditionals(targets, c, thetas), likelihood.features
         )
 
-    log_q, below, above = jax.lax.map(one, z, batch_size=8)  # (n, M, T, d_y)
+    log_q, below, above = jax.lax.map(one, z, batch_size=BATCH)  # (n, M, T, d_y)
     before = jnp.cumsum(log_q, axis=-1) - log_q
     share = jax.nn.softmax(before, axis=(0, 1))
     return (share * below).sum(axis=(0, 1)), (share * above).sum(axis=(0, 1))
 
 
-@eqx.filter_jit
+@compiled_lightly
 def _draw(
     key: Key[Array, ""], likelihood: SurrogateLikelihood, z: Float[Array, "n size"], count: int
 ) -> Float[Array, "count T d_y"]:
@@ -132,7 +133,7 @@ def _draw(
     return jax.lax.map(one, jnp.arange(count), batch_size=16)
 
 
-@eqx.filter_jit
+@compiled_lightly
 def _log_scores(likelihood: SurrogateLikelihood, z: Float[Array, "n size"]) -> Float[Array, " T"]:
-    log_q = jax.lax.map(likelihood.factors, z, batch_size=8)
+    log_q = jax.lax.map(likelihood.factors, z, batch_size=BATCH)
     return jax.nn.logsumexp(log_q, axis=0) - jnp.log(len(z))

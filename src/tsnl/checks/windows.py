@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,6 +12,7 @@ from tsnl.checks.verdict import Verdict, adjusted, by_p_value, spoken
 from tsnl.kernel import Kernel, Lags, Scaling
 from tsnl.kernel.examples import Simulated
 from tsnl.kernel.memory import along
+from tsnl.runtime.compilation import compiled_lightly
 
 NEIGHBOURS = 3  # the distance to the third is less of an accident than to the first
 MOST_TIMES = 500  # of the distances that are kept for a picture
@@ -114,7 +114,7 @@ def _near(simulated: Simulated, z: Float[np.ndarray, "n size"]) -> np.ndarray:
     return whole[order[: max(AT_LEAST, len(whole) // 2)]]
 
 
-@eqx.filter_jit
+@compiled_lightly
 def _windows(
     scaling: Scaling, lag: int, series: Float[Array | np.ndarray, "N T d_y"]
 ) -> Float[Array, "N n width"]:

@@ -18,6 +18,7 @@ from tsnl.kernel.region import ROWS, Region
 from tsnl.kernel.scaling import Scaling
 from tsnl.kernel.split import split
 from tsnl.kernel.training import Fit, Training, train
+from tsnl.runtime.compilation import compiled_lightly
 
 START_ROWS = 16_384  # rows that heads start from, at most
 
@@ -127,7 +128,7 @@ def _start(
     return members, replace(examples, features=_common_features(first_of(members), examples))
 
 
-@eqx.filter_jit
+@compiled_lightly
 def _started(
     key: Key[Array, ""], spec: KernelSpec, examples: Examples, use: Bool[Array | np.ndarray, "M N T"]
 ) -> tuple[Member, Float[Array, "N T F"] | None]:

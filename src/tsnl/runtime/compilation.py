@@ -1,12 +1,27 @@
 """Compiled programs: kept on disk for the next process, forgotten before they fill this one."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
+import equinox as eqx
 import jax
 
+F = TypeVar("F", bound=Callable[..., Any])
 SWITCH = "TSNL_COMPILATION_CACHE"
+LIGHTLY = {"xla_backend_optimization_level": 1}
 MAPS, MOST_MAPS = Path("/proc/self/maps"), Path("/proc/sys/vm/max_map_count")  # of Linux
+
+
+def compiled_lightly(fn: F) -> F:
+    """A program that runs once or a few times on little: the compiler is not to polish it.
+
+    Much of what the first run after an installation waits for is LLVM at work on random numbers; see
+    docs/decisions/0014-cold-start.md for what this saves.
+    """
+    jit: Any = eqx.filter_jit
+    return jit(fn, compiler_options=LIGHTLY)
 
 
 def cache_compilations() -> None:
