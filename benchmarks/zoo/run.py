@@ -9,7 +9,6 @@ is a row with its error and no figures. All distances are between draws of the u
 
 import argparse
 import csv
-import dataclasses
 import time
 import warnings
 from pathlib import Path
@@ -27,16 +26,12 @@ FIELDS = (
     "name", "half", "simulations", "seed", "sliced_wasserstein", "c2st", "worst_bias", "worst_sd_ratio",
     "seconds", "r_hat", "ess", "error",
 )  # fmt: skip
-ROUNDS = 5
 C2ST_DRAWS = 1000
 
 
 def method_for(simulations: int) -> tsnl.TSNL:
     """The defaults with so many simulations in all."""
-    if "simulations_total" in {field.name for field in dataclasses.fields(tsnl.TSNL)}:
-        options: dict[str, Any] = {"simulations_total": simulations}
-        return tsnl.TSNL(**options)
-    return tsnl.TSNL(rounds=ROUNDS, simulations=max(1, simulations // ROUNDS))
+    return tsnl.TSNL(budget=simulations)
 
 
 def measure(reference: np.ndarray, z: np.ndarray) -> dict[str, float]:

@@ -96,7 +96,7 @@ def _kernel_checks(
         simulated = Simulated.of_arrays(result.arrays, problem)
         found.append(check_windows(kernel, problem.series, simulated.there, z, rng))
         if refit and kernel.spec.lag + 1 < problem.length and isinstance(method, Sequential):
-            chosen = choose(method.strategy, simulated, problem, method.simulations)
+            chosen = choose(method.strategy, simulated, problem, method.sizes[-1])
             given = (likelihood, problem, simulated.there, chosen, method.training)
             found.append(check_lag(key, *given, z))
     found.append(check_budget(likelihood, result.history, z))

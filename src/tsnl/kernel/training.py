@@ -38,26 +38,26 @@ class Training:
         penalty: strength of the prior over the weights, where the family has one.
         held_out: share of the series that each member is held to, other series for each.
         check_every: steps between two looks at the held-out rows.
-        patience: looks without improvement before a stop; the best look is kept. As many as there are
-            by default: a stop before the step size has decayed costs accuracy (decision 0010).
+        patience: looks without improvement before a stop; the best look is kept. None never stops
+            before the step size has decayed, which would cost accuracy (decision 0010).
     """
 
     num_members: int = 5
     num_epochs: float = 20.0
     min_steps: int = 300
-    max_steps: int = 6000
-    batch_size: int = 256
-    learning_rate: float = 1e-2
+    max_steps: int = 4000
+    batch_size: int = 512
+    learning_rate: float = 5e-3
     averaging: float = 0.98
     clip: float = 5.0
     penalty: float = 1.0
     held_out: float = 0.1
     check_every: int = 50
-    patience: int = 40
+    patience: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("num_members", "min_steps", "batch_size", "check_every", "patience"):
-            if getattr(self, name) < 1:
+            if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, expected at least 1.")
         if not 0 < self.min_steps <= self.max_steps:
             raise ValueError(
@@ -192,9 +192,11 @@ def _train(
     moments = jax.vmap(_optimiser(options).init)(weights)
     state = _Progress(weights, moments, weights, weights, *none)
 
+    patience = _patience(options)
+
     def more(carry: tuple[_Progress, Array, Array]) -> Array:
         state, n, _ = carry
-        return (n < course[1]) & jnp.any(state.num_worse < options.patience)
+        return (n < course[1]) & jnp.any(state.num_worse < patience)
 
     def advance(carry: tuple[_Progress, Array, Array]) -> Any:
         state, n, history = carry
@@ -229,7 +231,7 @@ def _look(
         best_loss=jnp.where(better, value, state.best_loss),
         num_worse=jnp.where(better, 0, state.num_worse + 1),
     )
-    done = state.num_worse >= options.patience
+    done = state.num_worse >= _patience(options)
     new = jax.tree.map(lambda a, b: jnp.where(done, b, a), new, state)
     return new, jnp.where(done, jnp.nan, value)
 
@@ -263,6 +265,11 @@ def _step(
 
 def _optimiser(options: Training) -> optax.GradientTransformation:
     return optax.chain(optax.clip_by_global_norm(options.clip), optax.scale_by_adam(b2=0.99))
+
+
+def _patience(options: Training) -> int:
+    """Looks without improvement before a stop; as many as there can be where it is not limited."""
+    return options.max_steps if options.patience is None else options.patience
 
 
 def num_looks(num_rows: int, effort: float, options: Training) -> int:

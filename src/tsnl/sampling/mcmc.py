@@ -17,7 +17,7 @@ from tsnl.sampling.transitions import TRANSITIONS, State, Tuning, evaluate
 from tsnl.store.registry import register
 
 BLOCK = 50  # steps of one compiled call
-FEW = 4  # parameters that a random walk is the best for
+FEW = 1  # parameters that a random walk is the best for
 SHRINK = 5.0  # pseudo-draws behind the first covariance in each estimate of it
 STEERED, FROZEN = np.float32(3.0), np.float32(0.0)  # gains of the step size
 
@@ -29,7 +29,7 @@ class MCMC:
 
     Attributes:
         transition: "random_walk", "mixed" (with independent proposals), "elliptical_slice" or "nuts";
-            "auto" takes the random walk for up to four parameters, and the mixed one for more.
+            "auto" takes the random walk for one parameter, and the mixed one for more.
         num_chains: chains side by side.
         num_warmup: steps of warm-up for each chain, rounded up to whole blocks of 50.
         num_draws: kept draws of each chain, at first.
@@ -42,9 +42,9 @@ class MCMC:
     num_chains: int = 8
     num_warmup: int = 150
     num_draws: int = 300
-    max_r_hat: float = 1.02
-    min_ess: int = 400
-    max_extensions: int = 6
+    max_r_hat: float = 1.01
+    min_ess: int = 1000
+    max_extensions: int = 10
 
     def __post_init__(self) -> None:
         known = ["auto", *TRANSITIONS]

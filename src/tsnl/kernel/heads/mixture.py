@@ -31,7 +31,7 @@ from jax import lax
 from jaxtyping import Array, Float, Key
 
 from tsnl.kernel.heads.base import Groups, Head, Rows, num_features
-from tsnl.kernel.heads.regression import Part, decouple, level, regression, soft
+from tsnl.kernel.heads.regression import Part, decouple, level, num_terms, regression, soft
 from tsnl.kernel.heads.ridge import ridge_start
 from tsnl.kernel.heads.weight_prior import minus_log_prior
 from tsnl.store.registry import register
@@ -72,8 +72,9 @@ class Mixture:
 
     def start(self, head: "MixtureHead", rows: Rows) -> "MixtureHead":
         """The weights of step 1 at their ridge regression."""
-        for j, weights in enumerate(ridge_start(rows, head.groups)):
-            head = eqx.tree_at(_regression_of(j), head, weights)
+        for j, (mean, offset) in enumerate(ridge_start(rows, head.groups)):
+            mean = head.parts[j].mean.at[: len(mean)].set(mean)
+            head = eqx.tree_at(_regression_of(j), head, (mean, offset))
         return head
 
 
@@ -234,7 +235,7 @@ def _regression_of(j: int) -> Callable[[Any], tuple[Array, Array]]:
 def _fresh(key: Key[Array, ""], options: Mixture, count: int, size: int, j: int) -> Part:
     """Weights at their start: regressions at zero, the network random with a small last layer."""
     keys = jax.random.split(key, options.depth + 1)
-    p1, p2 = 1 + size, 1 + size + comb(size + 1, 2)
+    p, p2 = num_terms(size), 1 + size + comb(size + 1, 2)
     k = options.num_components
     sizes = [count + j + size, *[options.width] * options.depth]
     pairs = pairwise(sizes) if options.width else ()
@@ -243,8 +244,8 @@ def _fresh(key: Key[Array, ""], options: Mixture, count: int, size: int, j: int)
     ]
     widths = jnp.where(jnp.arange(k) % 2, 0.2, -0.2)
     return Part(
-        mean=jnp.zeros((p1, count)),
-        scale=jnp.zeros((p1, count)),
+        mean=jnp.zeros((p, count)),
+        scale=jnp.zeros((p, count)),
         offset=jnp.zeros((p2, 2)),
         couple=jnp.zeros((p2, j)),
         curve=jnp.zeros((p2, 2 * j, 2)),

@@ -4,6 +4,7 @@ Any leading axes of features and theta stay. This is traced often, in training a
 uses `lax` where `jnp` would wrap a function of its own around every operation.
 """
 
+from math import isqrt
 from typing import NamedTuple
 
 import equinox as eqx
@@ -12,12 +13,17 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
+MANY = 8  # parameters up to which the features' weights change with their products
+
 
 class Part(eqx.Module):
-    """The weights of one component of y; P1 = 1 + size, P2 = P1 + size (size + 1) / 2."""
+    """The weights of one component of y; P1 = 1 + size, P2 = P1 + size (size + 1) / 2.
 
-    mean: Float[Array, "P1 F"]
-    scale: Float[Array, "P1 F"]
+    P is P2 for few parameters, P1 for many (see `num_terms`).
+    """
+
+    mean: Float[Array, "P F"]
+    scale: Float[Array, "P F"]
     offset: Float[Array, "P2 2"]
     couple: Float[Array, "P2 before"]
     curve: Float[Array, "P2 twice 2"]
@@ -46,6 +52,19 @@ def level(x: Array, bound: float) -> Array:
     return x * lax.rsqrt(lax.sqrt(1 + square * square))
 
 
+def num_terms(size: int) -> int:
+    """Terms of theta that a feature's weight is made of: products too, unless they are many.
+
+    A gain of a filter is no linear function of theta over the width of a posterior.
+    """
+    return 1 + size + (size * (size + 1) // 2 if size <= MANY else 0)
+
+
+def num_parameters(part: Part) -> int:
+    """The size of theta: an offset has a row for each of its (size + 1)(size + 2) / 2 terms."""
+    return (isqrt(8 * len(part.offset) + 1) - 3) // 2
+
+
 def bases(theta: Float[Array, "... size"]) -> tuple[Float[Array, "... P1"], Float[Array, "... P2"]]:
     """(1, theta) and the same with the centred products of theta's entries."""
     i, j = np.triu_indices(theta.shape[-1])
@@ -60,8 +79,9 @@ def regression(part: Part, c: Float[Array, "... F"], theta: Float[Array, "... si
     """Step 1 of the module's text, and the coefficients of step 2."""
     linear, quadratic = bases(theta)
     offset = quadratic @ part.offset
-    mean = _sum((linear @ part.mean) * c) + offset[..., 0]
-    log_scale = _sum((linear @ part.scale) * soft(c, 4.0)) + offset[..., 1]
+    terms = quadratic if theta.shape[-1] <= MANY else linear
+    mean = _sum((terms @ part.mean) * c) + offset[..., 0]
+    log_scale = _sum((terms @ part.scale) * soft(c, 4.0)) + offset[..., 1]
     if not part.couple.shape[1]:
         nothing = theta[..., :0]
         return Regression(mean, soft(log_scale, 8.0), nothing, nothing[..., None])

@@ -12,6 +12,7 @@ from tsnl.kernel.heads.regression import bases
 from tsnl.kernel.heads.weight_prior import feature_sd, slope_sd
 
 PSEUDO = 2.0  # rows of pooled variance behind each series' own
+JITTER = 3e-6  # added to a unit diagonal: features of the past are close to collinear
 
 
 def ridge_start(rows: Rows, groups: Groups) -> list[tuple[Float[Array, "P1 F"], Float[Array, "P2 2"]]]:
@@ -27,7 +28,8 @@ def ridge_start(rows: Rows, groups: Groups) -> list[tuple[Float[Array, "P1 F"], 
         [(linear[series][:, :, None] * c[:, None, :]).reshape(num_rows, -1), quadratic[series]], axis=1
     )
     mean_sd, _ = feature_sd(groups)
-    linear_sd, quadratic_sd = slope_sd(theta.shape[1])
+    weight_sd, quadratic_sd = slope_sd(theta.shape[1])
+    linear_sd = weight_sd[: linear.shape[1]]
     precision = jnp.concatenate([(1 / (linear_sd * mean_sd) ** 2).ravel(), 1 / quadratic_sd[:, 0] ** 2])
     weight = jax.ops.segment_sum(jnp.ones(num_rows), series, num_series)
 
@@ -53,4 +55,8 @@ def ridge_start(rows: Rows, groups: Groups) -> list[tuple[Float[Array, "P1 F"], 
 
 
 def _solve(gram: Float[Array, "p p"], right: Float[Array, " p"]) -> Float[Array, " p"]:
-    return cho_solve((jnp.linalg.cholesky(gram), True), right)
+    """By Cholesky on a scale where the diagonal is one; nothing where even that fails in 32 bit."""
+    scale = 1 / jnp.sqrt(jnp.diag(gram))
+    even = gram * scale[:, None] * scale + JITTER * jnp.eye(len(gram))
+    solution = scale * cho_solve((jnp.linalg.cholesky(even), True), scale * right)
+    return jnp.where(jnp.all(jnp.isfinite(solution)), solution, 0.0)

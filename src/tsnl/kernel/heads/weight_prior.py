@@ -12,14 +12,14 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from tsnl.kernel.heads.base import Groups, num_features
-from tsnl.kernel.heads.regression import Part
+from tsnl.kernel.heads.regression import Part, num_parameters, num_terms
 
 # Prior standard deviations, found by measurement on the linear, volatility and predator-prey problems;
 # those of a feature's weight at theta's centre come with the memory that makes the feature.
-SLOPE = 0.3  # of a weight's change with theta, over the weight's own
+SLOPE, SQUARE = 0.3, 0.1  # of a weight's change with theta and with products, over the weight's own
 OFFSET, OFFSET_SLOPE, OFFSET_SQUARE = 3.0, 1.0, 0.3  # of offsets: constant, linear, products
 CURVE = 1 / 3
 OUT, HIDDEN = 1.0, 3.0
@@ -33,12 +33,12 @@ def feature_sd(groups: Groups) -> tuple[Float[np.ndarray, " F"], Float[np.ndarra
     return np.array(mean, dtype=float), np.array(scale, dtype=float)
 
 
-def slope_sd(size: int) -> tuple[Float[np.ndarray, "P1 1"], Float[np.ndarray, "P2 1"]]:
-    """Prior sd over the terms of theta: of a weight's (constant, linear) and of an offset's."""
-    linear = np.array([1.0] + [SLOPE] * size)[:, None]
-    num_squares = size * (size + 1) // 2
-    quadratic = [OFFSET] + [OFFSET_SLOPE] * size + [OFFSET_SQUARE] * num_squares
-    return linear, np.array(quadratic)[:, None]
+def slope_sd(size: int) -> tuple[Float[np.ndarray, "P 1"], Float[np.ndarray, "P2 1"]]:
+    """Prior sd over the terms of theta: of a weight's and of an offset's."""
+    num_products = size * (size + 1) // 2
+    weight = ([1.0] + [SLOPE] * size + [SQUARE] * num_products)[: num_terms(size)]
+    offset = [OFFSET] + [OFFSET_SLOPE] * size + [OFFSET_SQUARE] * num_products
+    return np.array(weight)[:, None], np.array(offset)[:, None]
 
 
 class Table(NamedTuple):
@@ -46,13 +46,13 @@ class Table(NamedTuple):
 
     Attributes:
         precision: 1 / sd of each weight, zero where it has a flat prior.
-        groups: for each group a row that marks its weights.
-        alone: marks the weights in no group.
+        group: the group that each weight is in; those in none have the last number.
+        sizes: weights in each group, of those in none not counted.
     """
 
     precision: Float[np.ndarray, " weights"]
-    groups: Float[np.ndarray, "groups weights"]
-    alone: Float[np.ndarray, " weights"]
+    group: Int[np.ndarray, " weights"]
+    sizes: Float[np.ndarray, " groups"]
 
 
 def minus_log_prior(part: Part, groups: Groups) -> Float[Array, ""]:
@@ -65,8 +65,8 @@ def minus_log_prior(part: Part, groups: Groups) -> Float[Array, ""]:
     table = make_table(part, groups)
     weights = jnp.concatenate([leaf.ravel() for leaf in jax.tree.leaves(part)])
     square = (weights * table.precision) ** 2
-    sizes = 0.5 * (table.groups.sum(axis=1) + 1)
-    return 0.5 * square @ table.alone + sizes @ jnp.log1p(table.groups @ square / TYPICAL**2)
+    sums = jax.ops.segment_sum(square, table.group, len(table.sizes) + 1)
+    return 0.5 * sums[-1] + 0.5 * (table.sizes + 1) @ jnp.log1p(sums[:-1] / TYPICAL**2)
 
 
 def make_table(part: Part, groups: Groups) -> Table:
@@ -75,7 +75,7 @@ def make_table(part: Part, groups: Groups) -> Table:
     inverse = jax.tree.map(np.zeros_like, shapes)
     group = jax.tree.map(lambda leaf: np.full(leaf.shape, -1), shapes)
     count = itertools.count()
-    size = shapes.mean.shape[0] - 1
+    size = num_parameters(part)
     mean_sd, scale_sd = feature_sd(groups)
     _, quadratic = slope_sd(size)
     inverse.shape[:], inverse.out[:] = 1.0, 1 / OUT
@@ -96,10 +96,10 @@ def make_table(part: Part, groups: Groups) -> Table:
             for row in group.layers[0][0][-size:]:
                 row[:] = next(count)
     ids = np.concatenate([leaf.ravel() for leaf in jax.tree.leaves(group)])
-    marks = (ids == np.arange(next(count))[:, None]).astype(np.float32)
     precision = np.concatenate([leaf.ravel() for leaf in jax.tree.leaves(inverse)])
-    marks = marks[marks.any(axis=1)]
-    return Table(precision.astype(np.float32), marks, (ids < 0).astype(np.float32))
+    names, sizes = np.unique(ids[ids >= 0], return_counts=True)
+    places = np.where(ids < 0, len(names), np.searchsorted(names, ids)).astype(np.int32)
+    return Table(precision.astype(np.float32), places, sizes.astype(np.float32))
 
 
 def _kinds(groups: Groups) -> list[slice]:

@@ -19,6 +19,20 @@ from tsnl.sampling import MCMC
 from tsnl.simulation import Table
 
 Strategy = Literal["all", "last", "best"]
+# Simulations from which on rounds have these proportions.
+GROWTH = ((200, (1, 2, 4, 8)), (50, (4, 6, 9)), (1, (1, 1)))
+
+
+def split_budget(simulations: int) -> tuple[int, ...]:
+    """Rounds for so many simulations in all: each draws nearer, so the later ones get more.
+
+    Few simulations are best spent in two equal rounds; with many, each round has twice as many as the
+    one before it (see decision 0014).
+    """
+    growth = next(growth for least, growth in GROWTH if simulations >= least)
+    share = np.cumsum(growth) / np.sum(growth)
+    ends = np.round(share * simulations).astype(int)
+    return tuple(size for size in np.diff(ends, prepend=0).tolist() if size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +43,8 @@ class Sequential(Method):
         rounds: how often to simulate, learn and sample; the first round draws from the prior, each
             further one from the posterior before it.
         simulations: series simulated in each round.
+        budget: series to simulate in all, in the place of `rounds` and `simulations`: the run splits
+            them into rounds by itself (see `split_budget`).
         widen: how much wider than the last posterior to simulate, never wider than the prior; 1 is the
             paper's choice, more shows better how the density changes with theta.
         head: the family of densities.
@@ -48,6 +64,7 @@ class Sequential(Method):
 
     rounds: int = 5
     simulations: int = 20
+    budget: int | None = None
     widen: float = 2.0
     head: HeadFamily
     training: Training = Training()
@@ -59,8 +76,8 @@ class Sequential(Method):
     max_cost: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("rounds", "simulations"):
-            if getattr(self, name) < 1:
+        for name in ("rounds", "simulations", "budget"):
+            if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, expected at least 1.")
         if not self.widen >= 1:
             raise ValueError(f"widen is {self.widen}, expected at least 1.")
@@ -71,6 +88,13 @@ class Sequential(Method):
         ):
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} is {getattr(self, name)!r}, expected one of {allowed}.")
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Simulations of each round."""
+        if self.budget is not None:
+            return split_budget(self.budget)
+        return (self.simulations,) * self.rounds
 
     @property
     def lag_rule(self) -> Lag:
@@ -92,13 +116,18 @@ class Sequential(Method):
         """The options for a problem: with a table there is nothing to simulate in a second round."""
         if not isinstance(problem.model, Table):
             return self
-        return replace(self, rounds=1, simulations=len(problem.model), max_cost=None)
+        return self.once(len(problem.model))
 
-    def affordable(self, cost: int, length: int) -> int:
-        """How many simulations a round may have, after so many calls of the dynamics."""
-        if self.max_cost is None:
-            return self.simulations
-        return min(self.simulations, (self.max_cost - cost) // length)
+    def once(self, simulations: int) -> "Sequential":
+        """The options for one round of so many simulations."""
+        return replace(self, rounds=1, simulations=simulations, budget=None, max_cost=None)
+
+    def affordable(self, number: int, cost: int, length: int) -> int:
+        """How many simulations a round may have, after so many rounds and calls of the dynamics."""
+        if number >= len(self.sizes):
+            return 0
+        wanted = self.sizes[number]
+        return wanted if self.max_cost is None else min(wanted, (self.max_cost - cost) // length)
 
     def integer(self, problem: Problem) -> tuple[bool, ...]:
         """Which columns are integer-valued: as the option says, or where every observed value is."""
@@ -109,7 +138,7 @@ class Sequential(Method):
 
     def _check(self, problem: Problem) -> None:
         """Refuse or warn of what will not work, before anything is simulated."""
-        if problem.model.can_simulate and self.affordable(0, problem.length) < 1:
+        if problem.model.can_simulate and self.affordable(0, 0, problem.length) < 1:
             raise ValueError(
                 f"max_cost is {self.max_cost}, less than the {problem.length} calls of one simulation: "
                 f"allow at least a few of those."

@@ -30,7 +30,7 @@ def refine(
     if simulations < 1:
         raise ValueError(f"simulations is {simulations}, expected at least 1.")
     problem, z = _now(result, posterior, data, inputs, seed)
-    options = replace(method, rounds=1, simulations=simulations, max_cost=None)
+    options = method.once(simulations)
     earlier = Simulated.of_arrays(result.arrays, result.problem)
     gaps = kernel.spec.gaps or any(np.isnan(one).any() for one in problem.panel)
     spec = replace(kernel.spec, gaps=gaps)

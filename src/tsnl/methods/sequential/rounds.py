@@ -48,13 +48,13 @@ def run(
     store = problem.store if isinstance(problem.store, RoundStore) else None
     if state is None:
         state = restore(key, problem, options, store)
-    progress.start(options.title, options.rounds)
+    progress.start(options.title, len(options.sizes))
     while not (status := why_stop(problem, options, state)):
         report_progress(progress, options, state)
         state = one_round(key, problem, options, state)
         if store is not None:
             store.keep_round(state.number, state.saved())
-    progress.now(options.rounds, status)
+    progress.now(len(options.sizes), status)
     return outcome(problem, state, status)
 
 
@@ -69,13 +69,13 @@ def one_round(
     if isinstance(problem.model, Table):
         simulated = take_table(problem, state.simulated, problem.model)
     else:
-        count = options.affordable(state.simulated.cost, problem.length)
+        count = options.affordable(state.number, state.simulated.cost, problem.length)
         z = propose(keys[0], rng, problem, state.z, count, options.widen)
         simulated = simulate_at(key_simulate, problem, state.simulated, z)
     clock.append(time.perf_counter())
 
     draft = is_draft(problem, options, simulated, state.number)
-    chosen = choose(options.strategy, simulated, problem, options.simulations)
+    chosen = choose(options.strategy, simulated, problem, options.sizes[state.number])
     form = decide_form(key_lag, problem, options, simulated, chosen, state)
     scaling = fit_units(form.spec, simulated, form.transforms)
     patterns = [np.isfinite(one) for one in problem.panel]
@@ -86,7 +86,9 @@ def one_round(
 
     learned = (kernel, problem.panel, problem.inputs, simulated.completion())
     posterior = Posterior.learned(problem.prior, *learned)
-    sampler = draft_sampler(options.sampler, options.simulations) if draft else options.sampler
+    sampler = options.sampler
+    if draft:
+        sampler = draft_sampler(sampler, options.sizes[state.number + 1])
     points, spread = where_to_start(simulated, state.z)
     draws = sample_posterior(keys[2], posterior, points, sampler, spread)
     clock.append(time.perf_counter())
@@ -98,8 +100,8 @@ def is_draft(problem: Problem, options: Sequential, simulated: Simulated, number
 
     The last round gets all, and so does every round that decides whether there is another.
     """
-    more = options.affordable(simulated.cost, problem.length) > 0
-    return more and number + 1 < options.rounds and options.stop == "never"
+    more = options.affordable(number + 1, simulated.cost, problem.length) > 0
+    return more and options.stop == "never"
 
 
 def where_to_start(simulated: Simulated, z: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
@@ -185,14 +187,14 @@ def why_stop(problem: Problem, options: Sequential, state: RoundState) -> str:
     shift = state.history[-1]["shift"]
     if options.stop == "converged" and shift < CONVERGED:
         return (
-            f"converged after round {state.number} of {options.rounds}: it moved the posterior by "
+            f"converged after round {state.number} of {len(options.sizes)}: it moved the posterior by "
             f"{shift:.2f} sd"
         )
     if isinstance(problem.model, Table):
         return f"finished: one round on a table of {options.simulations} simulations"
-    if state.number >= options.rounds:
-        return f"finished: all {options.rounds} rounds run"
-    if options.affordable(state.simulated.cost, problem.length) < 1:
+    if state.number >= len(options.sizes):
+        return f"finished: all {len(options.sizes)} rounds run"
+    if options.affordable(state.number, state.simulated.cost, problem.length) < 1:
         return f"stopped after round {state.number}: the budget of {options.max_cost:,} calls is used up"
     return ""
 
@@ -231,7 +233,7 @@ def restore(
 
 def report_progress(progress: Progress, options: Sequential, state: RoundState) -> None:
     """Say how far the rounds are, with the facts of the last one."""
-    text = f"round {state.number + 1}/{options.rounds}"
+    text = f"round {state.number + 1}/{len(options.sizes)}"
     if state.history:
         text += f" loss {state.history[-1]['loss']:.3f} cost {state.history[-1]['cost']:,}"
     progress.now(state.number, text)

@@ -53,7 +53,7 @@ class RoundState:
     @staticmethod
     def start(problem: Problem, options: Sequential) -> "RoundState":
         """Before the first round."""
-        return RoundState(Simulated.none(problem, options.rounds * options.simulations))
+        return RoundState(Simulated.none(problem, sum(options.sizes)))
 
     def posterior(self, problem: Problem) -> Posterior:
         """What the kernel says of the observed series."""

@@ -33,7 +33,7 @@ class TSNL(Sequential):
     takes_panel: ClassVar[bool] = True  # the product of the likelihoods
 
     lag: Lag = 4
-    decays: tuple[float, ...] = (0.5, 0.8, 0.95)
+    decays: tuple[float, ...] = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
     memory: tuple[MemoryFamily, ...] = ()
     gaps: bool | None = None
     transform: Transform | Literal["auto"] = "auto"
