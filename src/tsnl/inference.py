@@ -12,6 +12,7 @@ from tsnl.problem import Problem
 from tsnl.result import Result, load
 from tsnl.runtime.compilation import cache_compilations, make_room
 from tsnl.runtime.progress import progress_for
+from tsnl.store import results
 from tsnl.store.folder import RunFolder
 
 
@@ -54,6 +55,7 @@ def infer(
     make_room()
     problem = Problem.of(model, prior, series, inputs)
     check_capabilities(method, problem)
+    store = None
     if folder is not None:
         store = RunFolder.open(Path(folder), problem, method, seed, resume)
         if store.finished:
@@ -65,6 +67,6 @@ def infer(
     finally:
         watcher.close()
     result = Result.of(problem, method, outcome, seed)
-    if folder is not None:
-        result.save(folder)
+    if store is not None:
+        results.write(store.path, result, store.mark)
     return result

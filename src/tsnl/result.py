@@ -215,6 +215,9 @@ class Result(Inference):
 
         What has no plain form, such as a model of your own, is left out: give it to `tsnl.load`. Of a
         function among the method's options, such as a distance, only the name is kept.
+
+        Raises:
+            FileExistsError: the folder is that of a run (`infer(..., folder=...)`).
         """
         results.write(Path(path), self)
 

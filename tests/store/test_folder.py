@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
@@ -167,6 +168,37 @@ def test_a_run_is_not_overwritten(kept):
         run(kept)
 
 
+RESULT_FILES = ("result.json", "draws.npz", "kernel.safetensors")
+
+
+def test_a_saved_result_is_no_run_of_another_question(kept, tmp_path):
+    folder = copied(kept, tmp_path)
+    other = tsnl.load(kept)
+    with pytest.raises(FileExistsError, match="the folder of a run, which keeps its own result"):
+        other.save(folder)
+    other.save(tmp_path / "saved")
+    for resume in (False, True):
+        with pytest.raises(FileExistsError, match=r"was saved there.*tsnl.load, or choose another"):
+            run(tmp_path / "saved", resume=resume, seed=1)
+    for name in RESULT_FILES:  # by hand
+        shutil.copy(tmp_path / "saved" / name, folder / name)
+    for read in (tsnl.load, partial(run, resume=True)):
+        with pytest.raises(ValueError, match=r"result.json and .*run.json are of different runs"):
+            read(folder)
+
+
+@pytest.mark.parametrize("name", ["simulations/00000000.npz", "rounds/0001.json"])
+def test_a_file_of_another_run_is_refused(kept, tmp_path, name):
+    """The same thetas, from the same prior and seed, of another simulator: values alone show nothing."""
+    run(tmp_path / "other", model=LinearGaussian(A=0.8), method=replace(METHOD, rounds=1))
+    folder = copied(kept, tmp_path)
+    (folder / "result.json").unlink()
+    for path in (tmp_path / "other").glob(f"{name[:-5]}*"):
+        shutil.copy(path, folder / path.relative_to(tmp_path / "other"))
+    with pytest.raises(ValueError, match=f"{name} is of another run.*delete it"):
+        run(folder, resume=True)
+
+
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
     folder = tmp_path_factory.mktemp("kept") / "run"
@@ -182,7 +214,7 @@ def test_a_newer_version_and_damaged_files(kept, tmp_path):
     folder = copied(kept, tmp_path)
     facts = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps(facts | {"format": 99}))
-    with pytest.raises(ValueError, match="format 99, newer than 2: update tsnl"):
+    with pytest.raises(ValueError, match="has format 99, this tsnl reads 3"):
         run(folder, resume=True)
     (folder / "run.json").write_text(json.dumps(facts)[:50])
     with pytest.raises(ValueError, match=r"run.json is damaged"):

@@ -6,7 +6,8 @@
     rounds/             draws, records and kernel of each finished round
     result.json, draws.npz, kernel.safetensors      the result, once there is one
 
-Every file is written beside its place and then moved there, so that it is whole or absent. What is
+A folder is one run of one question: what is in it carries the question's mark, and a file with another
+one is refused. Every file is written beside its place and then moved there, so that it is whole or absent. What is
 random depends on the seed and on numbers of simulations and rounds alone: a run that goes on comes to
 the same draws, to the bit, as one that was never cut off.
 """
@@ -33,10 +34,9 @@ from tsnl.simulation.chunk import Chunk, Failure
 from tsnl.simulation.worker import FILE_MODULE
 from tsnl.store import codec
 from tsnl.store.files import read_json, read_npz, write_json, write_npz
-from tsnl.store.results import RESULT, encode_prior, series_arrays
+from tsnl.store.results import RESULT, RUN, check_same_run, encode_prior, mark_of, series_arrays
 
-FORMAT = 2
-RUN = "run.json"
+FORMAT = 3
 SCALARS = [f.name for f in fields(Draws) if f.name not in ("z", "log_density")]
 
 
@@ -44,43 +44,57 @@ def refuse_to_overwrite(folder: Path) -> None:
     """The one place that knows whether a folder holds a run.
 
     Raises:
-        FileExistsError: it does, finished or not.
+        FileExistsError: it does, finished or not, or a saved result.
     """
-    if (folder / RESULT).exists():
+    there = (folder / RUN).exists(), (folder / RESULT).exists()
+    if there == (True, True):
         raise FileExistsError(
             f"{folder} holds a run already: read it with resume=True (--resume), or choose another "
             f"folder."
         )
-    if (folder / RUN).exists():
+    if there == (True, False):
         raise FileExistsError(
             f"{folder} holds a run that was stopped: go on with resume=True (--resume), or choose "
             f"another folder."
         )
+    if there == (False, True):
+        raise FileExistsError(
+            f"{folder} holds a result that was saved there (Result.save), and no run to go on with: "
+            f"read it with tsnl.load, or choose another folder."
+        )
 
 
 class RunFolder:
-    """A place for the chunks of simulations (`tsnl.simulation.Store`) and the rounds of one run."""
+    """A place for the chunks of simulations (`tsnl.simulation.Store`) and the rounds of one run.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    Attributes:
+        path: of the folder.
+        mark: the question's, which every file carries.
+    """
+
+    def __init__(self, path: Path, mark: str) -> None:
+        self.path, self.mark = path, mark
 
     @staticmethod
     def open(path: Path, problem: Problem, method: Method, seed: int, resume: bool) -> "RunFolder":
         """Begin a folder, or go on in one that asks the same question.
 
         Raises:
-            FileExistsError: there is a run already, and it is not to go on.
-            ValueError: it is a run of something else, of a newer version, or damaged.
+            FileExistsError: there is a run already, and it is not to go on, or a saved result.
+            ValueError: it is a run of something else, of another version, or damaged.
         """
-        folder, asked = RunFolder(path), _question(problem, method, seed)
+        asked = json.loads(json.dumps(_question(problem, method, seed)))
+        folder = RunFolder(path, mark_of(asked))
         if resume and (path / RUN).exists():
             _compare(path, read_json(path / RUN), asked)
+            if folder.finished:
+                check_same_run(path, read_json(path / RESULT))
             return folder
         refuse_to_overwrite(path)
         (path / "simulations").mkdir(parents=True, exist_ok=True)
         (path / "rounds").mkdir(exist_ok=True)
         write_npz(path / "data.npz", series_arrays(problem))
-        write_json(path / RUN, asked)
+        write_json(path / RUN, {"format": FORMAT, "question": asked})
         return folder
 
     @property
@@ -94,6 +108,7 @@ class RunFolder:
         if not place.exists():
             return None
         found = _again(read_npz, place)
+        self._check_mark(place, found.get("run"))
         theta = {name[6:]: value for name, value in found.items() if name.startswith("theta.")}
         pairs = zip(found["failed"].tolist(), found["reasons"].tolist(), strict=True)
         chunk = Chunk(first, theta, found["series"], tuple(Failure(int(n), str(r)) for n, r in pairs))
@@ -106,6 +121,7 @@ class RunFolder:
             "series": chunk.series,
             "failed": np.array([failure.number for failure in chunk.failures], dtype=np.int64),
             "reasons": np.array([failure.reason for failure in chunk.failures], dtype=np.str_),
+            "run": np.array(self.mark),
         }
         place = self.path / "simulations" / f"{first:08d}.npz"
         write_npz(place, arrays, compressed=False)
@@ -115,6 +131,7 @@ class RunFolder:
         number = 1
         while (place := self._round(number)).exists():
             facts = read_json(place)
+            self._check_mark(place, facts.get("run"))
             arrays = _again(read_npz, place.with_suffix(".npz"))
             try:
                 kernel = Kernel.load(place.with_suffix(".safetensors"))
@@ -135,11 +152,18 @@ class RunFolder:
         write_npz(place.with_suffix(".npz"), arrays, compressed=False)
         finished.kernel.save(place.with_suffix(".safetensors"))
         facts = {
+            "run": self.mark,
             "draws": {name: getattr(draws, name) for name in SCALARS},
             "record": finished.record,
             "lag": [finished.lag.lag, finished.lag.reason],
         }
         write_json(place, facts)
+
+    def _check_mark(self, place: Path, found: Any) -> None:
+        if str(found) != self.mark:
+            raise ValueError(
+                f"{place} is of another run than the rest of the folder: delete it to make it again."
+            )
 
     def _round(self, number: int) -> Path:
         return self.path / "rounds" / f"{number:04d}.json"
@@ -159,7 +183,6 @@ def _question(problem: Problem, method: Method, seed: int) -> dict[str, Any]:
         data.update(f"{name}{value.shape}".encode() + np.ascontiguousarray(value).tobytes())
     prior = codec.or_none(encode_prior, problem.prior)
     return {
-        "format": FORMAT,
         "seed": seed,
         "method": codec.encode(method, functions=True),
         "prior": repr(problem.prior) if prior is None else prior,
@@ -190,11 +213,13 @@ def fingerprint(model: Any) -> Any:
 
 
 def _compare(path: Path, stored: dict[str, Any], asked: dict[str, Any]) -> None:
-    version = stored.get("format")
-    if not isinstance(version, int) or version > FORMAT:
-        raise ValueError(f"{path} has format {version!r}, newer than {FORMAT}: update tsnl.")
-    asked = json.loads(json.dumps(asked))
-    other = [name for name, value in asked.items() if stored.get(name) != value]
+    version, question = stored.get("format"), stored.get("question")
+    if version != FORMAT or not isinstance(question, dict):
+        raise ValueError(
+            f"{path / RUN} has format {version!r}, this tsnl reads {FORMAT}: use the tsnl that began the "
+            f"run, or choose another folder."
+        )
+    other = [name for name, value in asked.items() if question.get(name) != value]
     if other:
         raise ValueError(
             f"{path} holds a run with another {', another '.join(other)}: to go on, ask the same "

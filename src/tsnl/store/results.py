@@ -1,5 +1,6 @@
 """A result as a folder of plain files: JSON, npz and safetensors; nothing is ever unpickled."""
 
+import hashlib
 import json
 from dataclasses import fields, replace
 from pathlib import Path
@@ -21,8 +22,22 @@ from tsnl.simulation import as_simulator
 from tsnl.store import codec
 from tsnl.store.files import read_json, read_npz, write_npz, write_text
 
-FORMAT = 2
-KERNEL, DRAWS, RESULT = "kernel.safetensors", "draws.npz", "result.json"
+FORMAT = 3
+KERNEL, DRAWS, RESULT, RUN = "kernel.safetensors", "draws.npz", "result.json", "run.json"
+
+
+def mark_of(question: dict[str, Any]) -> str:
+    """What all files of one run carry: a hash of the question that it answers, as JSON."""
+    return hashlib.sha256(json.dumps(question, sort_keys=True).encode()).hexdigest()
+
+
+def check_same_run(folder: Path, facts: dict[str, Any]) -> None:
+    """Raise ValueError where a result lies in the folder of another run."""
+    if (folder / RUN).exists() and facts.get("run") != mark_of(read_json(folder / RUN)["question"]):
+        raise ValueError(
+            f"{folder / RESULT} and {folder / RUN} are of different runs: move one of them to a folder "
+            f"of its own."
+        )
 
 
 def encode_prior(prior: Prior) -> list[dict[str, Any]]:
@@ -38,15 +53,26 @@ def decode_prior(sites: list[dict[str, Any]]) -> Prior:
     return Prior(joint, **alone)
 
 
-def write(folder: Path, result: Inference) -> None:
+def write(folder: Path, result: Inference, run: str | None = None) -> None:
     """Write a `Result`; what cannot be saved is refused before any file is written.
+
+    Args:
+        folder: where to.
+        result: what.
+        run: the mark of the run that it is the end of; None for a folder of its own.
 
     Raises:
         NotSavableError: the method, or something among its options, has no plain form.
+        FileExistsError: the folder is that of a run, and the result is to have one of its own.
     """
+    if run is None and (folder / RUN).exists():
+        raise FileExistsError(
+            f"{folder} is the folder of a run, which keeps its own result: save to another folder."
+        )
     kernel = None if result.posterior is None else result.posterior.kernel
     facts = {
         "format": FORMAT,
+        "run": run,
         "names": list(result.draws),
         "cost": result.cost,
         "status": result.status,
@@ -87,6 +113,7 @@ def read(folder: Path, model: Any, prior: Prior | None) -> dict[str, Any]:
         if facts["format"] != FORMAT:
             which = "newer" if facts["format"] > FORMAT else "older"
             raise ValueError(f"format {facts['format']}, {which} than {FORMAT}: use that tsnl")
+        check_same_run(folder, facts)
         return _fields(folder, facts, model, prior)
     except Exception as error:  # whatever is wrong with a file, the user reads which folder it was
         raise ValueError(f"{folder} is no readable run of tsnl: {error}") from error
