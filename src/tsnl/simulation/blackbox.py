@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tsnl.runtime.arrays import as_numbers
 from tsnl.simulation.deadline import within
 
 
@@ -78,7 +79,7 @@ class HostSimulator(ABC):
             The series (T, d_y).
         """
         rng, values = np.random.default_rng(seed), {**self.parameters, **(theta or {})}
-        series = np.asarray(self.one(rng, values, length, inputs), dtype=np.float64)
+        series = as_numbers(self.one(rng, values, length, inputs))
         return series[:, None] if series.ndim == 1 else series
 
 
