@@ -6,6 +6,8 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -18,9 +20,10 @@ from tsnl.methods.api import Inference, Method
 from tsnl.posterior import Posterior
 from tsnl.problem import Prior, Problem
 from tsnl.problem.draws import unconstrained
+from tsnl.problem.series import as_series
 from tsnl.simulation import as_simulator
 from tsnl.store import codec
-from tsnl.store.files import read_json, read_npz, write_npz, write_text
+from tsnl.store.files import digest, read_json, read_npz, write_json, write_npz
 
 FORMAT = 3
 KERNEL, DRAWS, RESULT, RUN = "kernel.safetensors", "draws.npz", "result.json", "run.json"
@@ -51,6 +54,18 @@ def decode_prior(sites: list[dict[str, Any]]) -> Prior:
     joint = {names: codec.decode(d) for names, d in pairs if len(names) > 1}
     alone = {names[0]: codec.decode(d) for names, d in pairs if len(names) == 1}
     return Prior(joint, **alone)
+
+
+def digests(*places: Path) -> dict[str, str]:
+    """Name and hash of files: another file, which has them, binds these to itself."""
+    return {place.name: digest(place) for place in places}
+
+
+def check_digests(folder: Path, expected: dict[str, str]) -> None:
+    """Raise ValueError where files of a folder are not those that they should be."""
+    for name, value in expected.items():
+        if digest(folder / Path(name).name) != value:
+            raise ValueError(f"{name} is not the file that was written with it")
 
 
 def write(folder: Path, result: Inference, run: str | None = None) -> None:
@@ -84,7 +99,7 @@ def write(folder: Path, result: Inference, run: str | None = None) -> None:
         "model": codec.or_none(codec.encode, result.problem.model),
         "kernel": None if kernel is None else codec.encode(kernel.spec),
     }
-    text = json.dumps(facts, indent=1)
+    json.dumps(facts)  # or nothing is written
     folder.mkdir(parents=True, exist_ok=True)
     arrays: dict[str, Any] = {f"draws.{name}": value for name, value in result.draws.items()}
     arrays |= {f"arrays.{name}": value for name, value in result.arrays.items()}
@@ -93,7 +108,8 @@ def write(folder: Path, result: Inference, run: str | None = None) -> None:
     (folder / KERNEL).unlink(missing_ok=True)
     if kernel is not None:
         kernel.save(folder / KERNEL)
-    write_text(folder / RESULT, text)
+    files = [folder / DRAWS] + ([] if kernel is None else [folder / KERNEL])
+    write_json(folder / RESULT, {**facts, "files": digests(*files)})
 
 
 def series_arrays(problem: Problem) -> dict[str, np.ndarray]:
@@ -114,6 +130,7 @@ def read(folder: Path, model: Any, prior: Prior | None) -> dict[str, Any]:
             which = "newer" if facts["format"] > FORMAT else "older"
             raise ValueError(f"format {facts['format']}, {which} than {FORMAT}: use that tsnl")
         check_same_run(folder, facts)
+        check_digests(folder, facts["files"])
         return _fields(folder, facts, model, prior)
     except Exception as error:  # whatever is wrong with a file, the user reads which folder it was
         raise ValueError(f"{folder} is no readable run of tsnl: {error}") from error
@@ -128,8 +145,10 @@ def _fields(folder: Path, facts: dict[str, Any], model: Any, prior: Prior | None
     method, arrays = codec.decode(facts["method"]), read_npz(folder / DRAWS)
     if not isinstance(method, Method):
         raise ValueError(f"its method is a {type(method).__name__}")
-    problem = Problem(model, prior, _numbered(arrays, "series"), _numbered(arrays, "inputs") or None)
+    panel = tuple(as_series(one) for one in _numbered(arrays, "series"))
+    problem = Problem(model, prior, panel, _numbered(arrays, "inputs") or None)
     draws = {name: arrays[f"draws.{name}"] for name in facts["names"]}
+    _check_draws(draws, arrays["log_density"])
     posterior = method.exact_posterior(problem)
     if facts["kernel"] is not None:
         kernel = _kernel(folder / KERNEL, facts["kernel"], problem)
@@ -150,6 +169,12 @@ def _fields(folder: Path, facts: dict[str, Any], model: Any, prior: Prior | None
         "method": method,
         "seed": facts["seed"],
     }
+
+
+def _check_draws(draws: dict[str, np.ndarray], log_density: np.ndarray) -> None:
+    for name, value in draws.items():
+        if value.shape[:2] != log_density.shape or not np.isfinite(value).all():
+            raise ValueError(f"its draws of {name} are not finite, or not as many as the others")
 
 
 def _numbered(arrays: dict[str, np.ndarray], name: str) -> tuple[np.ndarray, ...]:
@@ -177,9 +202,23 @@ def _completion(arrays: dict[str, np.ndarray], size: int) -> Completion | None:
     return Completion(**{name: jnp.asarray(value, dtype=float) for name, value in found.items()})
 
 
+def load_kernel(place: Path) -> Kernel:
+    """The kernel in a file.
+
+    Raises:
+        ValueError: it is damaged, or has weights that are no numbers.
+    """
+    kernel = Kernel.load(place)
+    leaves = jax.tree.leaves(eqx.filter(kernel, eqx.is_array))
+    weights = jax.tree.leaves(eqx.filter(kernel.members, eqx.is_array))
+    if any(np.isnan(x).any() for x in leaves) or not all(np.isfinite(x).all() for x in weights):
+        raise ValueError("its kernel has weights that are not finite")
+    return kernel
+
+
 def _kernel(place: Path, spec: Any, problem: Problem) -> Kernel:
     """The kernel in a file, which must fit what the result says of it, and the problem."""
-    kernel = Kernel.load(place)
+    kernel = load_kernel(place)
     if codec.encode(kernel.spec) != spec:
         raise ValueError("its kernel and what it says of its kernel do not fit")
     if kernel.spec.size != problem.prior.size:
