@@ -4,14 +4,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jax
-
 from tsnl.methods import TSNL
 from tsnl.methods.api import Method, check_capabilities
 from tsnl.problem import Problem
 from tsnl.result import Result, load
+from tsnl.runtime.checked import check_seed
 from tsnl.runtime.compilation import cache_compilations, make_room
 from tsnl.runtime.progress import progress_for
+from tsnl.runtime.seeds import key_of
 from tsnl.store import results
 from tsnl.store.folder import RunFolder
 
@@ -39,7 +39,8 @@ def infer(
         method: what to do; `TSNL()` where None.
         inputs: known inputs (T,) or (T, d_u), passed to the model's laws row by row and to the kernel's
             context; or a list of them, one for each series.
-        seed: one integer; the same seed on the same machine gives the same draws to the bit.
+        seed: any non-negative integer; the same one on the same machine, with the same number of visible
+            cores, gives the same draws to the bit.
         progress: show a bar where there is a terminal.
         folder: where to keep the run: simulations and rounds as they finish, then the result, for
             `tsnl.load`. A run that was cut off, at whatever moment, can go on from there.
@@ -50,7 +51,7 @@ def infer(
         FileExistsError: the folder holds a run, and resume is False.
         ValueError: it holds a run of another question.
     """
-    method = TSNL() if method is None else method
+    seed, method = check_seed(seed), TSNL() if method is None else method
     cache_compilations()
     make_room()
     problem = Problem.of(model, prior, series, inputs)
@@ -63,7 +64,7 @@ def infer(
         problem = replace(problem, store=store)
     watcher = progress_for(progress)
     try:
-        outcome = method.run(jax.random.key(seed), problem, watcher)
+        outcome = method.run(key_of(seed), problem, watcher)
     finally:
         watcher.close()
     result = Result.of(problem, method, outcome, seed)

@@ -5,8 +5,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import jax
-
 from tsnl.checks.checks import check
 from tsnl.checks.replicates import Summary
 from tsnl.checks.verdict import Report
@@ -20,6 +18,7 @@ from tsnl.predict.track import Track
 from tsnl.problem import Problem
 from tsnl.problem.draws import constrained, thin
 from tsnl.problem.prior import Prior
+from tsnl.runtime.seeds import key_of
 from tsnl.simulation.failures import FailureLog
 from tsnl.store import results
 
@@ -80,7 +79,7 @@ class Result(Inference):
             TypeError: the model has no `log_observation`.
         """
         theta = thin(self.draws, num_draws)
-        return draw_states(jax.random.key(seed), self.problem, theta, kind, num_particles)
+        return draw_states(key_of(seed), self.problem, theta, kind, num_particles)
 
     def track(
         self, *, seed: int, num_draws: int = 200, num_particles: int = 500, num_theta: int = 2000
@@ -129,7 +128,7 @@ class Result(Inference):
         Raises:
             TypeError: there is no kernel of rows, or the model has no `log_observation`.
         """
-        key, theta = jax.random.key(seed), thin(self.draws, num_draws)
+        key, theta = key_of(seed), thin(self.draws, num_draws)
         kernel = None if self.posterior is None else self.posterior.kernel
         return draw_forecast(key, self.problem, kernel, theta, horizon, inputs, source, num_particles)
 

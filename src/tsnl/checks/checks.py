@@ -19,6 +19,7 @@ from tsnl.methods.api import Inference
 from tsnl.methods.sequential.options import Sequential
 from tsnl.methods.sequential.simulated import Simulated, choose
 from tsnl.problem.draws import thinned
+from tsnl.runtime.seeds import key_of
 
 NUM_WEIGHTED = 1000  # draws that are weighted anew by other likelihoods
 
@@ -37,7 +38,7 @@ def check(
             f"num_replicates is {num_replicates}: fewer than 99 cannot give a p-value of one in a "
             f"hundred. Give at least 99, or 0 to leave the replicates out."
         )
-    key = jax.random.fold_in(jax.random.key(seed), 1)
+    key = jax.random.fold_in(key_of(seed), 1)
     draws = result.unconstrained()
     verdicts = _kernel_checks(key, result, draws, refit)
     cost = 0
@@ -58,7 +59,7 @@ def one_step_of(result: Inference, *, seed: int = 0) -> OneStep:
     if likelihood is None or likelihood.kernel.spec.whole:
         raise ValueError(f"{type(result.method).__name__} has no kernel for single rows: use TSNL.")
     z = thinned(result.unconstrained(), NUM_THINNED)
-    return one_step(jax.random.key(seed), likelihood, result.problem.series, z)
+    return one_step(key_of(seed), likelihood, result.problem.series, z)
 
 
 def learned_likelihood(result: Inference) -> SurrogateLikelihood | None:

@@ -22,6 +22,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from tsnl.models.arrays import real_values
+from tsnl.runtime.seeds import key_of
 
 Theta = Mapping[str, ArrayLike]
 State: TypeAlias = Any  # a pytree of arrays
@@ -109,7 +110,7 @@ class StateSpaceModel(eqx.Module):
             )
         complete = real_values(self.complete(theta))
         rows = None if inputs is None else jnp.asarray(inputs, dtype=float)
-        states, series = _trajectory(jax.random.key(seed), self, complete, length, rows)
+        states, series = _trajectory(key_of(seed), self, complete, length, rows)
         if return_states:
             return np.asarray(series), jax.tree.map(np.asarray, states)
         return np.asarray(series)

@@ -25,6 +25,7 @@ from tsnl.models.base import StateSpaceModel, Theta, observation_shape
 from tsnl.posterior import Posterior, Stream
 from tsnl.predict.draws import each_draw
 from tsnl.predict.states import LEVELS, columns, state_labels
+from tsnl.runtime.seeds import key_of
 from tsnl.sampling.smc import Cloud
 from tsnl.store.files import read_npz, write_npz
 
@@ -102,7 +103,7 @@ class Track:
             theta = {k: jnp.asarray(v) for k, v in stream.start.prior.constrain_all(cloud.z).items()}
             known = None if u is None else jnp.asarray(u, dtype=float)
             time = jnp.asarray(len(stream.series))
-            key = jax.random.fold_in(jax.random.key(stream.seed), 1)
+            key = jax.random.fold_in(key_of(stream.seed), 1)
             filters = _advance(key, self.model, theta, self.filters, time, y, known)
             changed = replace(self, cloud=cloud, filters=filters)
         return replace(changed, stream=stream)._noted()
@@ -186,7 +187,7 @@ def _run(
     z = stream.draw(num_draws)
     known = jnp.asarray(stream.inputs, dtype=float) if stream.inputs.shape[1] else None
     law = FilterLaw(model, whole_rows(model, stream.series, known), known, num_particles)
-    key = jax.random.fold_in(jax.random.key(stream.seed), 2)
+    key = jax.random.fold_in(key_of(stream.seed), 2)
     key = jax.random.fold_in(key, len(stream.series))
     particles, weights = each_draw(key, law, stream.start.prior.constrain_all(z))
     filters = Filters(jax.tree.map(jnp.asarray, particles), jnp.asarray(weights))

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tsnl.runtime.arrays import as_numbers
+from tsnl.runtime.checked import check_seed
 from tsnl.simulation.deadline import within
 
 
@@ -78,7 +79,7 @@ class HostSimulator(ABC):
         Returns:
             The series (T, d_y).
         """
-        rng, values = np.random.default_rng(seed), {**self.parameters, **(theta or {})}
+        rng, values = np.random.default_rng(check_seed(seed)), {**self.parameters, **(theta or {})}
         series = as_numbers(self.one(rng, values, length, inputs))
         return series[:, None] if series.ndim == 1 else series
 

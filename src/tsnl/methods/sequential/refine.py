@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import jax
 import numpy as np
 from jaxtyping import Float
 
@@ -16,6 +15,7 @@ from tsnl.methods.sequential.state import Form, RoundState
 from tsnl.posterior import Posterior, Stream, sample_posterior
 from tsnl.problem import Problem
 from tsnl.runtime.progress import progress_for
+from tsnl.runtime.seeds import key_of
 from tsnl.sampling import MCMC
 
 
@@ -42,7 +42,7 @@ def refine(
     )
     watcher = progress_for(progress)
     try:
-        return problem, run(jax.random.key(seed), problem, options, watcher, state)
+        return problem, run(key_of(seed), problem, options, watcher, state)
     finally:
         watcher.close()
 
@@ -58,4 +58,4 @@ def _now(
         return result.problem, result.unconstrained()
     problem = Problem.of(result.problem.model, result.problem.prior, data, inputs)
     other = posterior.condition(data, inputs)
-    return problem, sample_posterior(jax.random.key(seed), other, None, MCMC()).z
+    return problem, sample_posterior(key_of(seed), other, None, MCMC()).z
