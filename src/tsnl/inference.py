@@ -8,7 +8,7 @@ from tsnl.methods import TSNL
 from tsnl.methods.api import Method, check_capabilities
 from tsnl.problem import Problem
 from tsnl.result import Result, load
-from tsnl.runtime.checked import check_seed
+from tsnl.runtime.checked import check_field, check_seed
 from tsnl.runtime.compilation import cache_compilations, make_room
 from tsnl.runtime.progress import progress_for
 from tsnl.runtime.seeds import key_of
@@ -45,12 +45,14 @@ def infer(
         folder: where to keep the run: simulations and rounds as they finish, then the result, for
             `tsnl.load`. A run that was cut off, at whatever moment, can go on from there.
         resume: go on with the run in the folder, if there is one: it comes to the same draws, to the
-            bit, as if it had never been cut off.
+            bit, as if it had never been cut off, where as many cores are visible as before.
 
     Raises:
         FileExistsError: the folder holds a run, and resume is False.
         ValueError: it holds a run of another question.
     """
+    check_field("progress", progress, bool)
+    check_field("resume", resume, bool)
     seed, method = check_seed(seed), TSNL() if method is None else method
     cache_compilations()
     make_room()

@@ -18,6 +18,7 @@ from tsnl.predict.track import Track
 from tsnl.problem import Problem
 from tsnl.problem.draws import constrained, thin
 from tsnl.problem.prior import Prior
+from tsnl.runtime.checked import whole_number
 from tsnl.runtime.seeds import key_of
 from tsnl.simulation.failures import FailureLog
 from tsnl.store import results
@@ -78,6 +79,7 @@ class Result(Inference):
         Raises:
             TypeError: the model has no `log_observation`.
         """
+        whole_number("num_particles", num_particles, 2)
         theta = thin(self.draws, num_draws)
         return draw_states(key_of(seed), self.problem, theta, kind, num_particles)
 
@@ -128,6 +130,7 @@ class Result(Inference):
         Raises:
             TypeError: there is no kernel of rows, or the model has no `log_observation`.
         """
+        whole_number("num_particles", num_particles, 2)
         key, theta = key_of(seed), thin(self.draws, num_draws)
         kernel = None if self.posterior is None else self.posterior.kernel
         return draw_forecast(key, self.problem, kernel, theta, horizon, inputs, source, num_particles)
@@ -192,6 +195,7 @@ class Result(Inference):
             refit: whether to learn the kernel again, with the lag and with twice the lag.
             seed: of the replicates and of learning.
         """
+        whole_number("num_replicates", num_replicates, 0)
         return check(self, summaries=summaries, num_replicates=num_replicates, refit=refit, seed=seed)
 
     def report(

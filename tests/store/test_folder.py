@@ -308,6 +308,18 @@ def test_an_unchanged_object_goes_on_and_a_changed_one_does_not(tmp_path):
         run(tmp_path / "run", resume=True, model=Scaled(2.0), method=method)
 
 
+def test_another_number_of_cores_is_noticed(tmp_path, monkeypatch):
+    """The last bits of compiled sums depend on it."""
+    given = {"model": Scaled(1.0), "method": RejectionABC(draws=20, fraction=0.1)}
+    monkeypatch.setenv("NPROC", "2")
+    run(tmp_path / "run", **given)
+    monkeypatch.setenv("NPROC", "3")
+    run(tmp_path / "run", resume=True, **given)  # it is finished: nothing is computed
+    (tmp_path / "run" / "result.json").unlink()
+    with pytest.warns(UserWarning, match=r"began with 2 visible cores and goes on with 3.*NPROC"):
+        run(tmp_path / "run", resume=True, **given)
+
+
 def test_a_run_says_what_it_could_not_see(tmp_path):
     method, model = RejectionABC(draws=20, fraction=0.1), Scaled(1.0)
     model.lock = threading.Lock()

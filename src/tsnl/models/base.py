@@ -22,6 +22,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from tsnl.models.arrays import real_values
+from tsnl.runtime.checked import whole_number
 from tsnl.runtime.seeds import key_of
 
 Theta = Mapping[str, ArrayLike]
@@ -102,8 +103,7 @@ class StateSpaceModel(eqx.Module):
         Returns:
             The series (T, d_y) as a numpy array, or the pair (series, states).
         """
-        if length < 1:
-            raise ValueError(f"length is {length}, expected at least 1 time step.")
+        length = whole_number("length", length, 1)
         if inputs is not None and len(np.asarray(inputs)) != length:
             raise ValueError(
                 f"inputs has {len(np.asarray(inputs))} rows, expected {length}: one for each step."

@@ -33,6 +33,7 @@ from tsnl.problem.draws import constrained
 from tsnl.problem.index import check_index
 from tsnl.problem.series import as_series
 from tsnl.runtime.arrays import as_numbers
+from tsnl.runtime.checked import whole_number
 from tsnl.runtime.seeds import key_of
 from tsnl.sampling.mcmc import MCMC
 from tsnl.sampling.smc import Cloud, rejuvenate
@@ -98,7 +99,7 @@ class Stream:
             num_particles: how many particles follow the data.
             sampler: how the first ones are drawn.
         """
-        kernel = _kernel(posterior)
+        kernel, num_particles = _kernel(posterior), whole_number("num_particles", num_particles, 2)
         rows = kernel.check_series(as_series(series))
         known = kernel.check_inputs(inputs, [len(rows)])
         options = sampler or MCMC(num_draws=1000, min_ess=num_particles, max_extensions=20)

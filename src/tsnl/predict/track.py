@@ -25,6 +25,7 @@ from tsnl.models.base import StateSpaceModel, Theta, observation_shape
 from tsnl.posterior import Posterior, Stream
 from tsnl.predict.draws import each_draw
 from tsnl.predict.states import LEVELS, columns, state_labels
+from tsnl.runtime.checked import check_levels
 from tsnl.runtime.seeds import key_of
 from tsnl.sampling.smc import Cloud
 from tsnl.store.files import read_npz, write_npz
@@ -129,7 +130,10 @@ class Track:
 
     def quantiles(self, levels: Sequence[float] = LEVELS) -> Float[np.ndarray, "level t d_x"]:
         """Quantiles of the state at the same times, levels of whole per cents from 1 to 99."""
-        places = [GRID.index(round(level, 2)) for level in levels]
+        given = [round(level, 2) for level in check_levels(levels)]
+        if not set(given) <= set(GRID):
+            raise ValueError(f"levels is {levels!r}, expected whole per cents from 0.01 to 0.99.")
+        places = [GRID.index(level) for level in given]
         return np.stack(self.bands, axis=1)[places]
 
     def plot(self, path: str | Path | None = None, *, dark: bool = False) -> Any:

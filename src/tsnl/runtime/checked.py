@@ -5,13 +5,14 @@ Nothing here imports JAX: workers do without.
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+DEEPEST = 100  # layers of any network
 WORDS = {int: "a whole number", float: "a number", bool: "True or False", str: "text", NoneType: "None"}
 
 
@@ -30,11 +31,18 @@ def check_fields(options: Any) -> None:
         if isinstance(value, np.integer | np.floating | np.bool_):
             value = value.item()
             object.__setattr__(options, field.name, value)
-        if fits(value, hint):
-            continue
-        default = "" if field.default in (MISSING, None) else f", such as {field.default!r}"
+        check_field(field.name, value, hint, _example(field.default))
+
+
+def check_field(name: str, value: Any, hint: Any, remark: str = "") -> None:
+    """Check one value against an annotation.
+
+    Raises:
+        TypeError, ValueError: as in `check_fields`.
+    """
+    if not fits(value, hint):
         error = ValueError if isinstance(value, str) and _words_of(hint) else TypeError
-        raise error(f"{field.name} is {value!r}, expected {in_words(hint)}{default}.")
+        raise error(f"{name} is {value!r}, expected {in_words(hint)}{remark}.")
 
 
 def whole_number(name: str, value: Any, least: int) -> int:
@@ -79,12 +87,6 @@ def check_levels(levels: Any) -> tuple[float, ...]:
     return tuple(float(level) for level in found)
 
 
-def check_word(name: str, value: Any, allowed: Sequence[str]) -> None:
-    """Raise ValueError where a word is none of those allowed."""
-    if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{name} is {value!r}, expected one of {tuple(allowed)}.")
-
-
 def fits(value: Any, hint: Any) -> bool:
     """Whether a value is of the type that an annotation names."""
     kind, inner = get_origin(hint), get_args(hint)
@@ -105,11 +107,15 @@ def fits(value: Any, hint: Any) -> bool:
         return callable(value)
     if isinstance(kind, type) and issubclass(kind, Mapping | Sequence):
         return isinstance(value, kind)
-    if not isinstance(hint, type) or isinstance(
-        value, type
-    ):  # Any, or a class in the place of an object
-        return not isinstance(value, type)
-    return isinstance(value, hint)
+    if isinstance(value, type):  # a class where an object of it was meant
+        return False
+    return not isinstance(hint, type) or isinstance(value, hint)
+
+
+def _example(default: Any) -> str:
+    if default is MISSING or default is None:
+        return ""
+    return f", such as {type(default).__name__}()" if is_dataclass(default) else f", such as {default!r}"
 
 
 def in_words(hint: Any) -> str:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tsnl.runtime.arrays import as_numbers
-from tsnl.runtime.checked import check_seed
+from tsnl.runtime.checked import check_field, check_seed
 from tsnl.simulation.deadline import within
 
 
@@ -49,6 +49,9 @@ class HostSimulator(ABC):
                 f"executor is a {type(self.executor).__name__}, expected a concurrent.futures.Executor, "
                 f"such as tsnl.simulation.Processes(4)."
             )
+        numbers = {"timeout": float | None, "max_failures": float, "chunk": int, "in_flight": int}
+        for name, hint in numbers.items():
+            check_field(name, getattr(self, name), hint)
         if self.timeout is not None and not self.timeout > 0:
             raise ValueError(
                 f"timeout is {self.timeout}, expected None or a positive number of seconds."

@@ -9,7 +9,7 @@
 A folder is one run of one question: what is in it carries the question's mark, and a file with another
 one is refused. Every file is written beside its place and then moved there, so that it is whole or
 absent. What is random depends on the seed and on numbers of simulations and rounds alone: a run that
-goes on comes to the same draws, to the bit, as one that was never cut off.
+goes on with as many visible cores comes to the same draws, to the bit, as one that was never cut off.
 """
 
 import json

@@ -14,6 +14,7 @@ from tsnl.methods.sequential.simulated import Simulated
 from tsnl.methods.sequential.state import Form, RoundState
 from tsnl.posterior import Posterior, Stream, sample_posterior
 from tsnl.problem import Problem
+from tsnl.runtime.checked import whole_number
 from tsnl.runtime.progress import progress_for
 from tsnl.runtime.seeds import key_of
 from tsnl.sampling import MCMC
@@ -27,8 +28,7 @@ def refine(
     kernel = None if posterior is None else posterior.kernel
     if posterior is None or kernel is None or result.lag is None or not isinstance(method, Sequential):
         raise TypeError(f"{type(method).__name__} learns no kernel of rows to refine: use TSNL.")
-    if simulations < 1:
-        raise ValueError(f"simulations is {simulations}, expected at least 1.")
+    whole_number("simulations", simulations, 1)
     problem, z = _now(result, posterior, data, inputs, seed)
     options = replace(method, rounds=1, simulations=simulations, max_cost=None)
     earlier = Simulated.of_arrays(result.arrays, result.problem)
