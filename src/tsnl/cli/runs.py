@@ -26,7 +26,7 @@ from tsnl.problem import Prior
 from tsnl.result import Result, load
 from tsnl.runtime.compilation import cache_compilations
 from tsnl.show.report import write
-from tsnl.store.files import write_text
+from tsnl.store.files import read_text, write_text
 from tsnl.store.folder import refuse_to_overwrite
 
 
@@ -102,7 +102,7 @@ def check_run(folder: Path, result: Result, replicates: int, refit: bool) -> Rep
 def read_checks(folder: Path) -> Report | None:
     """What the checks said; None where nobody asked."""
     path = folder / "checks.json"
-    return Report.from_json(path.read_text(encoding="utf-8")) if path.exists() else None
+    return Report.from_json(read_text(path)) if path.exists() else None
 
 
 def report_run(
