@@ -12,6 +12,7 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import pytest
 
 import tsnl
@@ -124,6 +125,19 @@ def test_how_a_simulator_is_run_does_not_count():
     assert fingerprint(Program(["one"])) != fingerprint(Program(["two"]))
     tables = [Table({"Q": np.ones(2)}, np.full((2, 3), value)) for value in (0.0, 0.0, 1.0)]
     assert fingerprint(tables[0]) == fingerprint(tables[1]) != fingerprint(tables[2])
+
+
+def test_tables_count_and_deep_things_are_not_followed_for_ever():
+    frames = [pd.DataFrame({"a": [1.0, value]}) for value in (2.0, 2.0, 3.0)]
+    found = [of(functools.partial(with_options, scale=frame)) for frame in frames]
+    assert found[0] == found[1] != found[2]
+    deep = []
+    for _ in range(5000):
+        deep = [deep]
+    assert of(functools.partial(with_options, scale=deep))["unseen"]
+    itself = []
+    itself.append(itself)
+    assert not of(functools.partial(with_options, scale=itself))["unseen"]
 
 
 def test_what_cannot_be_seen_is_said():

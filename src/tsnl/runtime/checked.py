@@ -4,7 +4,7 @@ Nothing here imports JAX: workers do without.
 """
 
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
@@ -25,7 +25,8 @@ def check_fields(options: Any) -> None:
         TypeError: a value of another type.
         ValueError: a word that is none of those allowed.
     """
-    hints = _hints(type(options))
+    kind: Hashable = type(options)
+    hints = _hints(kind)
     for field in fields(options):
         value, hint = getattr(options, field.name), hints[field.name]
         if isinstance(value, np.integer | np.floating | np.bool_):
@@ -134,5 +135,5 @@ def _words_of(hint: Any) -> bool:
 
 
 @cache
-def _hints(kind: type) -> dict[str, Any]:
+def _hints(kind: Any) -> dict[str, Any]:
     return get_type_hints(kind)

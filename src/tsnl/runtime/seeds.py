@@ -3,6 +3,7 @@
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key
 
@@ -19,4 +20,4 @@ def key_of(seed: Any) -> Key[Array, ""]:
     words = divmod(number, WORD)
     if number >= WORD**2:
         words = tuple(np.random.SeedSequence(number).generate_state(2).tolist())
-    return jax.random.wrap_key_data(np.array(words, dtype=np.uint32), impl="threefry2x32")
+    return jax.random.wrap_key_data(jnp.array(words, dtype=jnp.uint32), impl="threefry2x32")

@@ -57,7 +57,10 @@ def digest(place: Path) -> str:
     """
     try:
         with open_plain(place) as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+            found = hashlib.sha256()
+            while block := file.read(1 << 20):
+                found.update(block)
+            return found.hexdigest()
     except (OSError, ValueError) as error:
         raise ValueError(f"{place} is damaged ({error}).") from error
 
@@ -162,8 +165,8 @@ def write_tensors(place: Path, tensors: Mapping[str, np.ndarray], facts: dict[st
     from safetensors.numpy import save
 
     text = json.dumps(facts)
-    header = {"facts": text, SEAL: seal_of_arrays({**tensors, "facts": np.array(text)})}
-    data = save(dict(tensors), metadata=header)
+    sealed = {"facts": text, SEAL: seal_of_arrays({**tensors, "facts": np.array(text)})}
+    data = save(dict(tensors), metadata={"facts": json.dumps(sealed)})  # one: several have no order
     write_whole(place, lambda file: file.write(data))
 
 
@@ -181,14 +184,14 @@ def read_tensors(place: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
                 raise ValueError("its header is too long")
         with safe_open(place, framework="numpy") as stored:
             tensors = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
-            header = stored.metadata() or {}
+            header = json.loads((stored.metadata() or {})["facts"])
         if header[SEAL] != seal_of_arrays({**tensors, "facts": np.array(header["facts"])}):
             raise ValueError("it is not what was written: its seal is broken")
         facts = json.loads(header["facts"])
         if (largest := _largest(facts)) > max(sum(x.size for x in tensors.values()), FEW):
             raise ValueError(f"it speaks of {largest:,}, and has fewer weights")
         return tensors, facts
-    except (SafetensorError, OSError, KeyError, ValueError, RecursionError) as error:
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"{place} is damaged ({error}).") from error
 
 

@@ -24,6 +24,7 @@ import numpy as np
 from tsnl.simulation import HostSimulator
 from tsnl.store import codec
 
+DEEPEST = 40  # steps from the simulator that are followed
 HOW = {field.name for field in fields(HostSimulator)} - {"parameters"}  # to run it, not what it is
 BY_TEXT = {"datetime", "decimal", "enum", "fractions", "pathlib", "re", "typing", "uuid", "zoneinfo"}
 OPAQUE = {"_ctypes", "_io", "_random", "_thread", "concurrent", "ctypes", "logging", "multiprocessing",
@@ -38,11 +39,7 @@ def fingerprint(value: Any) -> dict[str, Any]:
         `parts`, from place (such as `simulate.RATE`) to digest; `unseen`, places in order.
     """
     walk = _Walk()
-    plain = codec.or_none(codec.encode, value)
-    if plain is not None:
-        walk.keep("", json.dumps(plain, sort_keys=True))
-    else:
-        walk.look(_name(value), value)
+    walk.look(_name(value), value)
     return {"parts": walk.parts, "unseen": sorted(walk.unseen)}
 
 
@@ -75,7 +72,9 @@ class _Walk:
         if value is None or isinstance(value, bool | int | float | complex | str | bytes):
             self.keep(place, type(value).__name__, repr(value))
             return
-        if isinstance(value, Mapping | list | tuple | set | frozenset):
+        if place.count(".") + place.count("[") > DEEPEST:
+            self.unseen.add(place[:80])
+        elif isinstance(value, Mapping | list | tuple | set | frozenset):
             if id(value) in self.inside:
                 return
             self.inside.add(id(value))
@@ -107,6 +106,9 @@ class _Walk:
             self._class(place, value)
         elif callable(inner := getattr(value, "__wrapped__", getattr(value, "py_func", None))):
             self.look(place, inner)  # jit, lru_cache, numba: what they wrap
+        elif room == "pandas" and hasattr(value, "to_numpy"):
+            self._array(place, value.to_numpy())
+            self.look(f"{place}.index", np.asarray(getattr(value, "index", ())))
         elif room in BY_TEXT:
             self.keep(place, room, repr(value))
         elif room in OPAQUE or (inspect.isroutine(value) and _own(value)):
@@ -178,7 +180,7 @@ class _Walk:
             return
         self.look(f"{place}.class", type(value))
         names = list(_attributes(value))
-        if not names and not hasattr(value, "__dict__"):
+        if not names and not _own(type(value)):
             self.unseen.add(place)
         for name in names:
             inner = place if name == "simulate_fn" else f"{place}.{name}"

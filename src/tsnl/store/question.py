@@ -25,10 +25,11 @@ def question_of(problem: Problem, method: Method, seed: int) -> dict[str, Any]:
     for name, value in series_arrays(problem).items():
         data.update(f"{name}{value.shape}".encode() + np.ascontiguousarray(value).tobytes())
     prior = codec.or_none(encode_prior, problem.prior)
+    plain = codec.or_none(codec.encode, method)
     return {
         "seed": seed,
         "method": codec.encode(method, functions=True),
-        "function of the method": fingerprint(method),
+        "function of the method": fingerprint(method) if plain is None else None,
         "prior": fingerprint(problem.prior.distributions) if prior is None else prior,
         "model": fingerprint(problem.model),
         "series": data.hexdigest(),
@@ -71,7 +72,7 @@ def _where(stored: Any, asked: Any) -> str:
     """Where two fingerprints differ, in brackets; nothing where these are none."""
     if not (isinstance(asked, dict) and "parts" in asked):
         return ""
-    places = [place for place in difference(stored, asked) if place]
+    places = difference(stored, asked)
     return f" (at {', '.join(places[:3])})" if places else ""
 
 
