@@ -194,7 +194,7 @@ def test_a_file_of_another_run_is_refused(kept, tmp_path, name):
     (folder / "result.json").unlink()
     for path in (tmp_path / "other").glob(f"{name[:-5]}*"):
         shutil.copy(path, folder / path.relative_to(tmp_path / "other"))
-    with pytest.raises(ValueError, match=f"{name} is of another run.*delete it"):
+    with pytest.raises(ValueError, match=f"{name} is damaged .it is of another run.*delete it"):
         run(folder, resume=True)
 
 

@@ -35,6 +35,7 @@ METHOD = TSNL(
 )
 NUM_DAMAGED = 2000
 NUM_KILLS = 20
+LONGEST = 8.0  # seconds until a kill, about as long as a run takes
 
 
 def damage(rng, data):
@@ -111,6 +112,7 @@ jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 sys.path.insert(0, {tests!r})
 import test_fuzzing as t
 if __name__ == "__main__":
+    print("ready", flush=True)
     t.infer_in({folder!r}, {workers})
 """
 
@@ -125,20 +127,20 @@ def infer_in(folder, workers):
         return tsnl.infer(replace(box, executor=executor), PRIOR, SERIES, METHOD, **given)
 
 
-def killed(code, folder, seconds):
+def killed(code, seconds):
     """Start the run, and kill it so long after it has begun; whether it was still running."""
-    child = subprocess.Popen(
-        [sys.executable, "-c", code], stderr=subprocess.DEVNULL, start_new_session=True
-    )
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", code]
+    child = subprocess.Popen(command, stdout=pipe, stderr=subprocess.DEVNULL, start_new_session=True)
     try:
-        while child.poll() is None and not list(Path(folder).glob("simulations/*.npz")):
-            time.sleep(0.02)
+        assert child.stdout.readline() == b"ready\n"
         time.sleep(seconds)
         alive = child.poll() is None
         child.kill()
         return alive
     finally:
         child.wait()
+        child.stdout.close()
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)  # its workers, where they have not gone with it
 
@@ -155,7 +157,7 @@ def test_runs_that_are_killed_at_any_moment_come_to_the_same_draws(tmp_path, wor
         workers=workers,
     )
     while kills < NUM_KILLS:
-        alive = killed(code, folder, float(rng.uniform(0.0, 4.0)))
+        alive = killed(code, float(rng.uniform(0.0, LONGEST)))
         kills += alive
         if not alive or kills == NUM_KILLS:  # it came to its end: look, and begin again
             found = infer_in(folder, workers=0)

@@ -106,9 +106,11 @@ def _blocks(
     many draws takes no more memory along a long series than along a short one.
     """
     length = len(likelihood.y)
-    size = min(length, ROWS)
-    for start in range(0, length, size):
-        index = np.minimum(start + np.arange(size), length - 1)
+    if length <= ROWS:
+        yield np.arange(length), likelihood
+        return
+    for start in range(0, length, ROWS):
+        index = np.minimum(start + np.arange(ROWS), length - 1)
         names = ("y", "targets", "log_jacobian")
         own = {name: getattr(likelihood, name)[index] for name in names}
         yield index, replace(likelihood, **own, features=likelihood.features[:, index])

@@ -111,18 +111,12 @@ class RunFolder:
         place = self.path / "simulations" / f"{first:08d}.npz"
         if not place.exists():
             return None
-        found = _again(read_npz, place)
-        self._check_mark(place, found.get("run"))
-        theta = {name[6:]: value for name, value in found.items() if name.startswith("theta.")}
-        pairs = zip(found["failed"].tolist(), found["reasons"].tolist(), strict=True)
-        failures = tuple(Failure(int(n), str(r)) for n, r in pairs)
-        broken = np.flatnonzero(~np.isfinite(found["series"]).all(axis=(1, 2))) + first
-        if broken.tolist() != sorted(failure.number for failure in failures):
-            raise ValueError(
-                f"{place} is damaged (values are missing of simulations that did not fail): delete it "
-                f"to make it again."
-            )
-        chunk = Chunk(first, theta, found["series"], failures)
+        try:
+            found = read_npz(place)
+            self._check_mark(found.get("run"), first)
+            chunk = _chunk_of(first, found)
+        except Exception as error:
+            raise ValueError(f"{place} is damaged ({error}): delete it to make it again.") from error
         return chunk if chunk.count == count else None
 
     def put(self, first: int, chunk: Chunk) -> None:
@@ -132,7 +126,7 @@ class RunFolder:
             "series": chunk.series,
             "failed": np.array([failure.number for failure in chunk.failures], dtype=np.int64),
             "reasons": np.array([failure.reason for failure in chunk.failures], dtype=np.str_),
-            "run": np.array(self.mark),
+            "run": np.array(f"{self.mark} {first}"),
         }
         place = self.path / "simulations" / f"{first:08d}.npz"
         write_npz(place, arrays)
@@ -143,7 +137,7 @@ class RunFolder:
         while (place := self._round(number)).exists():
             try:
                 facts = read_json(place)
-                self._check_mark(place, facts.get("run"))
+                self._check_mark(facts.get("run"), number)
                 check_digests(place.parent, facts["files"])
                 arrays = read_npz(place.with_suffix(".npz"))
                 kernel = load_kernel(place.with_suffix(".safetensors"))
@@ -165,7 +159,7 @@ class RunFolder:
         write_npz(others[0], arrays)
         finished.kernel.save(others[1])
         facts = {
-            "run": self.mark,
+            "run": f"{self.mark} {number}",
             "files": digests(*others),
             "draws": {name: getattr(draws, name) for name in SCALARS},
             "record": finished.record,
@@ -173,18 +167,19 @@ class RunFolder:
         }
         write_json(place, facts)
 
-    def _check_mark(self, place: Path, found: Any) -> None:
-        if str(found) != self.mark:
-            raise ValueError(
-                f"{place} is of another run than the rest of the folder: delete it to make it again."
-            )
+    def _check_mark(self, found: Any, number: int) -> None:
+        if str(found) != f"{self.mark} {number}":
+            raise ValueError("it is of another run, or of another part of this one")
 
     def _round(self, number: int) -> Path:
         return self.path / "rounds" / f"{number:04d}.json"
 
 
-def _again(read: Any, place: Path) -> dict[str, np.ndarray]:
-    try:
-        return read(place)
-    except ValueError as error:
-        raise ValueError(f"{str(error).rstrip('.')}: delete it to make it again.") from error
+def _chunk_of(first: int, found: dict[str, np.ndarray]) -> Chunk:
+    theta = {name[6:]: value for name, value in found.items() if name.startswith("theta.")}
+    pairs = zip(found["failed"].tolist(), found["reasons"].tolist(), strict=True)
+    failures = tuple(Failure(int(n), str(r)) for n, r in pairs)
+    broken = np.flatnonzero(~np.isfinite(found["series"]).all(axis=(1, 2))) + first
+    if broken.tolist() != sorted(failure.number for failure in failures):
+        raise ValueError("values are missing of simulations that did not fail")
+    return Chunk(first, theta, found["series"], failures)
