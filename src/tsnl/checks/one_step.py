@@ -70,8 +70,8 @@ def one_step(
             parts.append(_exact(part, targets[index], points))
         else:
             draws = _draw(key_draw, part, points, NUM_SIMULATED, index, len(rows))
-            less, more = draws < targets[index], draws > targets[index]
-            parts.append(tuple(x.sum(axis=0) / (NUM_SIMULATED + 1) for x in (less, more)))
+            less, more = (draws < targets[index]).sum(axis=0), (draws > targets[index]).sum(axis=0)
+            parts.append((less / (NUM_SIMULATED + 1), more / (NUM_SIMULATED + 1)))
     below, above = (jnp.concatenate(pieces)[: len(rows)] for pieces in zip(*parts, strict=True))
     step = 1 - below - above
     below, above = below + tie * step, above + (1 - tie) * step

@@ -4,9 +4,8 @@ Nothing here imports JAX: workers do without.
 """
 
 import operator
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
-from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -25,8 +24,7 @@ def check_fields(options: Any) -> None:
         TypeError: a value of another type.
         ValueError: a word that is none of those allowed.
     """
-    kind: Hashable = type(options)
-    hints = _hints(kind)
+    hints = get_type_hints(type(options))
     for field in fields(options):
         value, hint = getattr(options, field.name), hints[field.name]
         if isinstance(value, np.integer | np.floating | np.bool_):
@@ -132,8 +130,3 @@ def in_words(hint: Any) -> str:
 
 def _words_of(hint: Any) -> bool:
     return any(get_origin(one) is Literal for one in (hint, *get_args(hint)))
-
-
-@cache
-def _hints(kind: Any) -> dict[str, Any]:
-    return get_type_hints(kind)

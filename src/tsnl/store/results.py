@@ -51,7 +51,9 @@ def encode_prior(prior: Prior) -> list[dict[str, Any]]:
 def decode_prior(sites: list[dict[str, Any]]) -> Prior:
     """The other way."""
     pairs = [(tuple(s["names"]), {k: v for k, v in s.items() if k != "names"}) for s in sites]
-    joint = {names: codec.decode(d) for names, d in pairs if len(names) > 1}
+    joint: dict[tuple[str, ...] | str, Any] = {
+        names: codec.decode(d) for names, d in pairs if len(names) > 1
+    }
     alone = {names[0]: codec.decode(d) for names, d in pairs if len(names) == 1}
     return Prior(joint, **alone)
 
