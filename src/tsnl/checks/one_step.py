@@ -18,7 +18,7 @@ from tsnl.likelihood.surrogate import SurrogateLikelihood
 
 NUM_THINNED = 100  # posterior draws in the average
 NUM_SIMULATED = 999  # draws of each row, where the family has no distribution function
-ROWS = 512  # of one compiled call, where there are more
+ROWS = 256  # of one compiled call, where there are more
 
 
 @dataclass(frozen=True)
