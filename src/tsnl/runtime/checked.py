@@ -40,7 +40,9 @@ def check_field(name: str, value: Any, hint: Any, remark: str = "") -> None:
         TypeError, ValueError: as in `check_fields`.
     """
     if not fits(value, hint):
-        error = ValueError if isinstance(value, str) and _words_of(hint) else TypeError
+        nan = isinstance(value, float) and value != value
+        right_type = nan or (isinstance(value, str) and _words_of(hint))
+        error = ValueError if right_type else TypeError
         raise error(f"{name} is {value!r}, expected {in_words(hint)}{remark}.")
 
 

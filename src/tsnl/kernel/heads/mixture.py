@@ -55,7 +55,7 @@ class Mixture:
     def __post_init__(self) -> None:
         check_fields(self)
         if self.num_components < 1 or not 1 <= self.depth <= DEEPEST or self.width < 0:
-            raise ValueError(f"{self}: expected components and width from 1, 0; depth to {DEEPEST}.")
+            raise ValueError(f"{self}: expected a component, width 0 or more, depth 1 to {DEEPEST}.")
 
     def make(self, key: Key[Array, ""], d_y: int, groups: Groups, size: int) -> "MixtureHead":
         """A fresh head."""
