@@ -17,13 +17,14 @@ from tsnl.store import codec
 from tsnl.store.files import seal_of_arrays
 
 COLLAPSED = 10  # effective particles, for each parameter and one more, below which moving cannot help
+SHARE = 0.05  # of the particles, however few there are
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the bands that are remembered
 CAPACITY = 256  # rows that a likelihood is compiled for grow by as many
 
 
 def collapsed(cloud: Cloud) -> bool:
     """Whether too few particles are left to see by them how wide the posterior is."""
-    return cloud.ess < COLLAPSED * (1 + cloud.z.shape[1])
+    return cloud.ess < min(COLLAPSED * (1 + cloud.z.shape[1]), SHARE * len(cloud.z))
 
 
 def padded(
