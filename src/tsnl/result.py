@@ -5,8 +5,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import jax
-
 from tsnl.checks.checks import check
 from tsnl.checks.replicates import Summary
 from tsnl.checks.verdict import Report
@@ -20,6 +18,8 @@ from tsnl.predict.track import Track
 from tsnl.problem import Problem
 from tsnl.problem.draws import constrained, thin
 from tsnl.problem.prior import Prior
+from tsnl.runtime.checked import whole_number
+from tsnl.runtime.seeds import key_of
 from tsnl.simulation.failures import FailureLog
 from tsnl.store import results
 
@@ -79,8 +79,9 @@ class Result(Inference):
         Raises:
             TypeError: the model has no `log_observation`.
         """
+        whole_number("num_particles", num_particles, 2)
         theta = thin(self.draws, num_draws)
-        return draw_states(jax.random.key(seed), self.problem, theta, kind, num_particles)
+        return draw_states(key_of(seed), self.problem, theta, kind, num_particles)
 
     def track(
         self, *, seed: int, num_draws: int = 200, num_particles: int = 500, num_theta: int = 2000
@@ -129,7 +130,8 @@ class Result(Inference):
         Raises:
             TypeError: there is no kernel of rows, or the model has no `log_observation`.
         """
-        key, theta = jax.random.key(seed), thin(self.draws, num_draws)
+        whole_number("num_particles", num_particles, 2)
+        key, theta = key_of(seed), thin(self.draws, num_draws)
         kernel = None if self.posterior is None else self.posterior.kernel
         return draw_forecast(key, self.problem, kernel, theta, horizon, inputs, source, num_particles)
 
@@ -193,6 +195,7 @@ class Result(Inference):
             refit: whether to learn the kernel again, with the lag and with twice the lag.
             seed: of the replicates and of learning.
         """
+        whole_number("num_replicates", num_replicates, 0)
         return check(self, summaries=summaries, num_replicates=num_replicates, refit=refit, seed=seed)
 
     def report(
@@ -217,6 +220,9 @@ class Result(Inference):
 
         What has no plain form, such as a model of your own, is left out: give it to `tsnl.load`. Of a
         function among the method's options, such as a distance, only the name is kept.
+
+        Raises:
+            FileExistsError: the folder is that of a run (`infer(..., folder=...)`).
         """
         results.write(Path(path), self)
 

@@ -193,6 +193,14 @@ def test_report_and_update(fitted, place, capsys):
     longer = tsnl.load(place / "run-updated", model=lambda rng, theta: None)
     assert len(longer.problem.series) == 22
     assert call("update", "run", "more.csv") == 2
+    (place / "whole.csv").write_text((place / "data.csv").read_text() + "\n2.5\n2.4\n")
+    capsys.readouterr()
+    assert call("update", "run", "whole.csv", "--out", "run-whole") == 0
+    out = capsys.readouterr().out
+    assert "The first 20 of 22 rows are in the run already" in out
+    assert "Updated with 2 new rows" in out
+    assert call("update", "run", "data.csv", "--out", "run-again") == 2
+    assert "All 20 rows are in the run already" in capsys.readouterr().err
 
 
 def test_what_goes_wrong_is_one_line(place, capsys, unchecked):

@@ -142,7 +142,7 @@ def test_refuses_what_it_cannot_take(kind):
 
 @pytest.mark.usefixtures("unchecked")
 def test_what_is_no_method_is_refused():
-    with pytest.raises(TypeError, match=r"method is a str, expected one such as tsnl.TSNL\(\)"):
+    with pytest.raises(TypeError, match=r"method is 'TSNL', expected one such as tsnl.TSNL\(\)"):
         tsnl.infer(MODEL, PRIOR, SERIES, "TSNL", seed=0)
 
 

@@ -20,6 +20,7 @@ from tsnl.methods.sequential.options import Sequential
 from tsnl.methods.sequential.simulated import Simulated, choose
 from tsnl.problem.draws import thinned
 from tsnl.runtime.reader import remedy
+from tsnl.runtime.seeds import key_of
 
 NUM_WEIGHTED = 1000  # draws that are weighted anew by other likelihoods
 
@@ -34,7 +35,7 @@ def check(
 ) -> Report:
     """Can this result be trusted? See `tsnl.Result.check`."""
     enough_replicates(num_replicates)
-    key = jax.random.fold_in(jax.random.key(seed), 1)
+    key = jax.random.fold_in(key_of(seed), 1)
     draws = result.unconstrained()
     verdicts = _kernel_checks(key, result, draws, refit)
     cost = 0
@@ -71,7 +72,7 @@ def one_step_of(result: Inference, *, seed: int = 0) -> OneStep:
     if likelihood is None or likelihood.kernel.spec.whole:
         raise ValueError(f"{type(result.method).__name__} has no kernel for single rows: use TSNL.")
     z = thinned(result.unconstrained(), NUM_THINNED)
-    return one_step(jax.random.key(seed), likelihood, result.problem.series, z)
+    return one_step(key_of(seed), likelihood, result.problem.series, z)
 
 
 def learned_likelihood(result: Inference) -> SurrogateLikelihood | None:

@@ -23,11 +23,12 @@ from tsnl.cli.options import Settings, read_settings, to_toml
 from tsnl.inference import infer
 from tsnl.methods.api import Method
 from tsnl.posterior import Stream
+from tsnl.posterior.overlap import count_known
 from tsnl.problem import Prior
 from tsnl.result import Result, load
 from tsnl.runtime.compilation import cache_compilations
 from tsnl.show.report import write
-from tsnl.store.files import write_text
+from tsnl.store.files import read_text, write_text
 from tsnl.store.place import RUN, delete_run, has_begun, refuse_to_overwrite
 from tsnl.store.results import RESULT
 
@@ -150,7 +151,7 @@ def check_run(folder: Path, result: Result, replicates: int, refit: bool) -> Rep
 def read_checks(folder: Path) -> Report | None:
     """What the checks said; None where nobody asked."""
     path = folder / CHECKS
-    return Report.from_json(path.read_text(encoding="utf-8")) if path.exists() else None
+    return Report.from_json(read_text(path)) if path.exists() else None
 
 
 def report_run(
@@ -173,6 +174,13 @@ def updated(result: Result, rows: Any, inputs: Any, seed: int) -> tuple[Result, 
     """The run after new rows: the same kernel, no simulation; and the stream that led there."""
     if result.posterior is None or result.posterior.kernel is None:
         raise TypeError(f"{type(result.method).__name__} learns no kernel to update with: fit by TSNL.")
+    known = count_known(result.problem.series, rows)
+    if known == len(rows):
+        raise ValueError(f"All {known} rows are in the run already: give rows that follow them.")
+    if known:
+        typer.echo(f"The first {known} of {len(rows)} rows are in the run already: the others are new.")
+        inputs = inputs[known:] if inputs is not None and len(inputs) == len(rows) else inputs
+        rows = rows[known:]
     stream = result.posterior.update(rows, inputs, seed=seed)
     draws = stream.sample()
     count = next(iter(draws.values())).shape[1]
@@ -180,7 +188,8 @@ def updated(result: Result, rows: Any, inputs: Any, seed: int) -> tuple[Result, 
         result,
         draws=draws,
         log_density=np.full((1, count), np.nan),
-        status=f"updated with {len(rows)} new rows, log-evidence {stream.log_evidence:.2f}",
+        status=f"updated with {len(rows)} new rows, log-evidence {stream.log_evidence:.2f}"
+        + (f"; drawn anew by MCMC after row {stream.redrawn[-1] + 1}" if stream.redrawn else ""),
         posterior=stream.posterior,
         problem=replace(
             result.problem,

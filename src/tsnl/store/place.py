@@ -7,9 +7,8 @@ import numpy as np
 
 from tsnl.runtime.reader import remedy
 from tsnl.store.files import read_npz
-from tsnl.store.results import DRAWS, KERNEL, RESULT
+from tsnl.store.results import DRAWS, KERNEL, RESULT, RUN
 
-RUN = "run.json"
 WHOLE = ("data.npz", RESULT, DRAWS, KERNEL)  # the files of a run beside it, and beside its folders
 
 
@@ -19,15 +18,19 @@ def refuse_to_overwrite(folder: Path, *, can_resume: bool = True) -> None:
     What never made a simulation is no run: a corrected start takes its place.
 
     Raises:
-        FileExistsError: it does, finished or not.
+        FileExistsError: it does, finished or not, or a saved result.
     """
     finished = (folder / RESULT).exists()
     if not finished and not has_begun(folder):
         return
-    how = remedy(python="resume=True", command="--resume")
-    ways = [f"{'read it' if finished else 'go on'} with {how}"] if can_resume else []
+    if finished and not (folder / RUN).exists():
+        what = "a result that was saved there, and no run to go on with"
+        ways = [remedy(python="read it with tsnl.load", command="read it with tsnl report")]
+    else:
+        what = "a run already" if finished else "a run that was stopped"
+        how = remedy(python="resume=True", command="--resume")
+        ways = [f"{'read it' if finished else 'go on'} with {how}"] if can_resume else []
     ways += [remedy(python="delete it", command="replace it with --force"), "choose another folder"]
-    what = "a run already" if finished else "a run that was stopped"
     raise FileExistsError(f"{folder} holds {what}: {', '.join(ways[:-1])}, or {ways[-1]}.")
 
 

@@ -14,6 +14,7 @@ from tsnl.methods.api import Method, Outcome
 from tsnl.methods.particle.budget import Ledger, allot, divide
 from tsnl.methods.particle.pilot import Particles, choose_particles, start
 from tsnl.problem import Problem
+from tsnl.runtime.checked import check_fields
 from tsnl.runtime.progress import Progress
 from tsnl.runtime.reader import option
 from tsnl.sampling import diagnostics
@@ -56,11 +57,12 @@ class PMMH(Method):
     max_cost: int | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for name, least in (("num_steps", 20), ("num_warmup", 20), ("num_chains", 1)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} is {getattr(self, name)}, expected at least {least}.")
         n = self.num_particles
-        if n != "auto" and (isinstance(n, str) or n < 2):
+        if n != "auto" and n < 2:
             raise ValueError(f"num_particles is {n!r}, expected 'auto' or a number of at least 2.")
         if self.max_cost is not None and self.max_cost < 1:
             raise ValueError(f"max_cost is {self.max_cost}, expected None or a positive number.")

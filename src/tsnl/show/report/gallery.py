@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import jax
 import numpy as np
 from jaxtyping import Float
 
@@ -12,6 +11,7 @@ from tsnl.checks.one_step import NUM_THINNED
 from tsnl.checks.replicates import replicate
 from tsnl.methods.api import Inference
 from tsnl.problem.draws import thinned
+from tsnl.runtime.seeds import key_of
 from tsnl.show.plots import (
     learning_figure,
     marginal_figure,
@@ -83,7 +83,7 @@ def _one_step_bands(result: Inference, one: OneStep, seed: int, most: int) -> Pi
     count = int(np.clip(MOST_VALUES // rows.size, FEWEST_DRAWS, MOST_DRAWS))
     likelihood = learned_likelihood(result)
     assert likelihood is not None
-    draws = predictive_draws(jax.random.key(seed), likelihood, z, count)
+    draws = predictive_draws(key_of(seed), likelihood, z, count)
     odd = surprising(one)
     caption = "Each row over what the kernel expects of it, given the rows before: the bands hold "
     caption += f"{percent(0.5)} and {percent(0.9)}."
@@ -95,7 +95,7 @@ def _one_step_bands(result: Inference, one: OneStep, seed: int, most: int) -> Pi
 
 def _replicate_bands(result: Inference, num_replicates: int, seed: int, most: int) -> Picture:
     z = thinned(result.unconstrained(), num_replicates)
-    draws = replicate(jax.random.key(seed), result.problem, z)
+    draws = replicate(key_of(seed), result.problem, z)
     draws = draws[np.isfinite(draws).all(axis=(1, 2))]
     rows = result.problem.series
     if not len(draws):
