@@ -28,7 +28,7 @@ LAYERS = {
     "predictions and checks": ["predict", "checks"],
     "saved runs": ["store"],
     "show": ["show"],
-    "result": ["result", "inference"],
+    "result": ["follow_up", "result", "inference"],
     "calibration": ["evaluate.calibration"],
     "command line": ["cli", "__main__"],
 }

@@ -10,7 +10,17 @@ if TYPE_CHECKING:
     from tsnl import kernel, likelihood, models, simulation
     from tsnl.inference import infer
     from tsnl.kernel.training import Training
-    from tsnl.methods import MCMCABC, PMMH, SMCABC, SNL, TSNL, ExactMCMC, RejectionABC
+    from tsnl.methods import (
+        MCMCABC,
+        PMMH,
+        SMCABC,
+        SNL,
+        TSNL,
+        Correct,
+        DelayedPMMH,
+        ExactMCMC,
+        RejectionABC,
+    )
     from tsnl.methods.api import Method
     from tsnl.models import StateSpaceModel
     from tsnl.predict.forecast import Forecast
@@ -31,6 +41,8 @@ __all__ = [
     "SNL",
     "TSNL",
     "BlackBox",
+    "Correct",
+    "DelayedPMMH",
     "ExactMCMC",
     "Forecast",
     "Method",
@@ -54,6 +66,8 @@ __all__ = [
 
 _HOMES = {
     "BlackBox": "simulation",
+    "Correct": "methods",
+    "DelayedPMMH": "methods",
     "ExactMCMC": "methods",
     "Forecast": "predict.forecast",
     "MCMC": "sampling",

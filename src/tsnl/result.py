@@ -10,8 +10,9 @@ import jax
 from tsnl.checks.checks import check
 from tsnl.checks.replicates import Summary
 from tsnl.checks.verdict import Report
+from tsnl.follow_up import FollowUp
 from tsnl.likelihood.paths import Kind
-from tsnl.methods.api import Inference, Method, Outcome
+from tsnl.methods.api import Method, Outcome
 from tsnl.methods.sequential.refine import refine
 from tsnl.posterior import Stream
 from tsnl.predict.forecast import Forecast, Source, draw_forecast
@@ -25,8 +26,12 @@ from tsnl.store import results
 
 
 @dataclass(frozen=True)
-class Result(Inference):
-    """What `tsnl.infer` gives back; its attributes are those of `tsnl.methods.api.Inference`."""
+class Result(FollowUp):
+    """What `tsnl.infer` gives back.
+
+    Its attributes are those of `tsnl.methods.api.Inference`; what else can be asked without a new
+    inference is in `tsnl.follow_up.FollowUp`.
+    """
 
     @staticmethod
     def of(problem: Problem, method: Method, outcome: Outcome, seed: int) -> "Result":

@@ -4,6 +4,7 @@
     data.npz            the observed series and their inputs
     simulations/        finished simulations, a file for each chunk of them
     rounds/             draws, records and kernel of each finished round
+    blocks/             filter runs of a correction, as they finish
     result.json, draws.npz, kernel.safetensors      the result, once there is one
 
 Every file is written beside its place and then moved there, so that it is whole or absent. What is
@@ -140,6 +141,16 @@ class RunFolder:
             "lag": [finished.lag.lag, finished.lag.reason],
         }
         write_json(place, facts)
+
+    def block(self, name: str) -> dict[str, np.ndarray] | None:
+        """The arrays that were kept under a name, or None."""
+        place = self.path / "blocks" / f"{name}.npz"
+        return _again(read_npz, place) if place.exists() else None
+
+    def keep_block(self, name: str, arrays: dict[str, Any]) -> None:
+        """Keep arrays under a name."""
+        (self.path / "blocks").mkdir(exist_ok=True)
+        write_npz(self.path / "blocks" / f"{name}.npz", arrays, compressed=False)
 
     def _round(self, number: int) -> Path:
         return self.path / "rounds" / f"{number:04d}.json"
