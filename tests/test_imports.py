@@ -29,7 +29,7 @@ LAYERS = {
     "saved runs": ["store"],
     "show": ["show"],
     "result": ["follow_up", "result", "inference"],
-    "calibration": ["evaluate.calibration"],
+    "calibration": ["evaluate.calibration", "evaluate.models"],
     "command line": ["cli", "__main__"],
 }
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tsnl import kernel, likelihood, models, simulation
+    from tsnl.evaluate.models import compare_models
     from tsnl.inference import infer
     from tsnl.kernel.training import Training
     from tsnl.methods import (
@@ -55,6 +56,7 @@ __all__ = [
     "Table",
     "Training",
     "as_series",
+    "compare_models",
     "infer",
     "kernel",
     "likelihood",
@@ -86,6 +88,7 @@ _HOMES = {
     "Table": "simulation",
     "Training": "kernel.training",
     "as_series": "problem",
+    "compare_models": "evaluate.models",
     "infer": "inference",
     "load": "result",
     "register": "store.registry",

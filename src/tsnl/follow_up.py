@@ -1,4 +1,4 @@
-"""What can be asked of a result without a new inference: the exact posterior."""
+"""What can be asked of a result without a new inference: exact posterior, evidence, other priors."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,7 +9,11 @@ import jax
 from tsnl.methods import Correct
 from tsnl.methods.api import Inference, check_capabilities
 from tsnl.methods.particle.second import Second, draft_of
+from tsnl.methods.prior_change import reweighed
+from tsnl.posterior.evidence import Evidence, tempered_evidence
+from tsnl.problem import Prior
 from tsnl.runtime.progress import progress_for
+from tsnl.sampling.importance import MAX_K_HAT
 from tsnl.store.folder import RunFolder
 
 if TYPE_CHECKING:
@@ -66,3 +70,53 @@ class FollowUp(Inference):
         if folder is not None:
             found.save(folder)
         return found
+
+    def evidence(self, *, seed: int = 0, num_particles: int = 250, num_runs: int = 8) -> Evidence:
+        """The log-evidence log p(y) with its standard error.
+
+        Of a result of `tsnl.Correct` that of its weights, by the right likelihood; of others by
+        sequential Monte Carlo from the prior to the posterior, with the kernel and without a simulation.
+
+        Args:
+            seed: one integer.
+            num_particles: of each run.
+            num_runs: whose spread is the standard error.
+
+        Raises:
+            TypeError: there is no posterior as a function.
+        """
+        if "log_evidence" in self.history[-1]:
+            record = self.history[-1]
+            source = "particle filters" if record["num_particles"] else "exact likelihood"
+            note = (
+                ""
+                if record["k_hat"] <= MAX_K_HAT
+                else f"k-hat {record['k_hat']:.2f}: the tail is missed"
+            )
+            return Evidence(record["log_evidence"], record["log_evidence_se"], source, note)
+        if self.posterior is None:
+            raise TypeError(
+                f"{type(self.method).__name__} has no likelihood to average over the prior: use TSNL."
+            )
+        options = {"num_particles": num_particles, "num_runs": num_runs}
+        return tempered_evidence(self.posterior, seed=seed, **options)
+
+    def with_prior(self, prior: Prior, *, seed: int = 0) -> "Result":
+        """The posterior under another prior of the same parameters: these draws, weighed anew.
+
+        `history[-1]` has k-hat and the effective size; above 0.7 the priors are too far apart for these
+        draws, a warning says so, and the status too.
+
+        Args:
+            prior: over the same names, and nowhere that the old one excluded.
+            seed: of the resampling.
+
+        Raises:
+            TypeError: it is no prior.
+            ValueError: other names, or a support that reaches beyond the old one.
+            FloatingPointError: no draw is possible under it.
+        """
+        from tsnl.result import Result  # which is made of this
+
+        problem, outcome = reweighed(self, prior, seed)
+        return Result.of(problem, self.method, outcome, self.seed)

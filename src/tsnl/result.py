@@ -187,6 +187,7 @@ class Result(FollowUp):
         summaries: Mapping[str, Summary] | None = None,
         num_replicates: int = 199,
         refit: bool = True,
+        correct: int = 0,
         seed: int = 0,
     ) -> Report:
         """Can it be trusted? All checks that apply, each with a verdict and a remedy.
@@ -196,9 +197,12 @@ class Result(FollowUp):
             num_replicates: series to simulate at draws of the posterior, T calls of the dynamics each;
                 0 for none.
             refit: whether to learn the kernel again, with the lag and with twice the lag.
+            correct: draws to weigh by the exact likelihood, where the model has densities, which says
+                how far the posterior is off; a filter run each; 0 for none.
             seed: of the replicates and of learning.
         """
-        return check(self, summaries=summaries, num_replicates=num_replicates, refit=refit, seed=seed)
+        given: Any = {"summaries": summaries, "num_replicates": num_replicates, "refit": refit}
+        return check(self, **given, correct=correct, seed=seed)
 
     def report(
         self,

@@ -7,7 +7,16 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_t
 
-from tsnl.sampling.defensive import FREEDOM, WIDEN, Defensive, Student, bridge, covariance, mixture, values
+from tsnl.sampling.defensive import (
+    FREEDOM,
+    WIDEN,
+    Defensive,
+    Student,
+    bridge,
+    covariance,
+    mixture,
+    values,
+)
 from tsnl.sampling.importance import Weights
 
 MEAN = np.array([1.0, -2.0])

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from tsnl.checks.budget import check_budget
+from tsnl.checks.correction import check_corrected, check_correction, correctable, offered
 from tsnl.checks.health import check_sampler
 from tsnl.checks.one_step import NUM_THINNED, OneStep, one_step
 from tsnl.checks.replicates import SUMMARIES, Summary, check_replicates, replicate
@@ -16,6 +17,7 @@ from tsnl.checks.verdict import Report, Verdict
 from tsnl.checks.windows import check_windows
 from tsnl.likelihood.surrogate import SurrogateLikelihood
 from tsnl.methods.api import Inference
+from tsnl.methods.particle.second import BEFORE
 from tsnl.methods.sequential.options import Sequential
 from tsnl.methods.sequential.simulated import Simulated, choose
 from tsnl.problem.draws import thinned
@@ -29,6 +31,7 @@ def check(
     summaries: Mapping[str, Summary] | None = None,
     num_replicates: int = 199,
     refit: bool = True,
+    correct: int = 0,
     seed: int = 0,
 ) -> Report:
     """Can this result be trusted? See `tsnl.Result.check`."""
@@ -40,16 +43,27 @@ def check(
     key = jax.random.fold_in(jax.random.key(seed), 1)
     draws = result.unconstrained()
     verdicts = _kernel_checks(key, result, draws, refit)
-    cost = 0
+    corrected, cost = _correction(jax.random.fold_in(key, 3), result, correct)
+    verdicts = [*(offered(verdicts) if correctable(result) else verdicts), *corrected]
     if num_replicates and result.problem.model.can_simulate:
         z = thinned(draws, num_replicates)
         z = z[np.arange(num_replicates) % len(z)]
         series = replicate(jax.random.fold_in(key, 2), result.problem, z)
         chosen = {**SUMMARIES, **(summaries or {})}
         verdicts.append(check_replicates(result.problem.series, series, chosen))
-        cost = num_replicates * result.problem.length
+        cost += num_replicates * result.problem.length
     verdicts.append(check_sampler(draws, result.history[-1].get("divergences", 0)))
     return Report(verdicts, cost)
+
+
+def _correction(key: Key[Array, ""], result: Inference, num_draws: int) -> tuple[list[Verdict], int]:
+    """What the exact likelihood says of the draws, and the calls of the dynamics that it took."""
+    if BEFORE in result.arrays:
+        return [check_corrected(result)], 0
+    if num_draws == 0 or not correctable(result):
+        return [], 0
+    verdict, cost = check_correction(key, result, num_draws)
+    return [verdict], cost
 
 
 def one_step_of(result: Inference, *, seed: int = 0) -> OneStep:
@@ -79,6 +93,8 @@ def _kernel_checks(
     kernel, problem, method = likelihood.kernel, result.problem, result.method
     if not kernel.spec.whole:
         found.append(check_surprise(one_step_of(result), kernel.spec.lag, rng))
+    if BEFORE in result.arrays:  # the draws are exact, whatever the kernel is
+        return [verdict for verdict in found if verdict is not None]
     if not kernel.spec.whole and "simulated.z" in result.arrays:
         simulated = Simulated.of_arrays(result.arrays, problem)
         found.append(check_windows(kernel, problem.series, simulated.there, z, rng))
@@ -86,5 +102,6 @@ def _kernel_checks(
             chosen = choose(method.strategy, simulated, problem, method.simulations)
             given = (likelihood, problem, simulated.there, chosen, method.training)
             found.append(check_lag(key, *given, z))
-    found.append(check_budget(likelihood, result.history, z))
+    rounds = [record for record in result.history if "simulations" in record]
+    found.append(check_budget(likelihood, rounds, z))
     return [verdict for verdict in found if verdict is not None]

@@ -158,16 +158,38 @@ def check(
     model: given.Simulator = None,
     replicates: given.Replicates = 199,
     refit: given.Refit = True,
+    correct: given.CheckDraws = 0,
 ) -> None:
     """Check again whether a run can be trusted."""
     from tsnl.cli.runs import check_run, read_run
 
     result, can_simulate = read_run(run, model)
-    typer.echo(str(check_run(run, result, replicates if can_simulate else 0, refit)))
+    typer.echo(str(check_run(run, result, replicates if can_simulate else 0, refit, correct)))
     if replicates and not can_simulate:
         typer.echo(
             "No series were simulated: the run does not hold its simulator; give it with --model."
         )
+
+
+@app.command()
+def correct(
+    run: given.RunPath,
+    out: given.CorrectedOut = None,
+    model: given.Simulator = None,
+    draws: given.NumDraws = 600,
+    particles: given.Particles = None,
+    delayed: given.Delayed = False,
+    max_cost: given.MaxCost = None,
+    seed: given.FixedSeed = 0,
+    resume: given.Resume = False,
+    title: given.Title = None,
+) -> None:
+    """Correct a run to the exact posterior, where its model has densities."""
+    from tsnl.cli.correcting import correct_run, corrector
+
+    target = run.with_name(f"{run.name}-corrected") if out is None else out
+    method = corrector(draws, particles, max_cost, delayed)
+    correct_run(run, target, model, method, seed=seed, resume=resume, title=title)
 
 
 @app.command()

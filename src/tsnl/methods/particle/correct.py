@@ -79,6 +79,7 @@ class Correct(Second):
                 record |= _moves(z, path.accepted)
         record |= moved(before, z) | {"seconds": perf_counter() - begin}
         record["cost"] = draft.cost + weigher.ledger.cost
+        record["reliable"] = self._even(found.weights) or healthy(record)
         status = self._status(record, weigher)
         progress.now(self.num_draws, status)
         return replace(
@@ -150,7 +151,7 @@ class Correct(Second):
             return f"; the weights are uneven {why}: do not rely on these draws"
         text = f"; the weights were uneven, so {self.num_chains} chains moved on {record['moves']} steps"
         text += f" each, acceptance {record['acceptance']:.2f}"
-        if not (record["r_hat"] <= MAX_R_HAT and record["chain_ess"] >= MIN_ESS):
+        if not healthy(record):
             text += diagnostics.health_note(record["r_hat"], record["chain_ess"])
             text += "; raise num_moves, or run the first method with more simulations"
         return text
@@ -195,6 +196,12 @@ def _moves(z: Float[np.ndarray, "chain draw size"], accepted: np.ndarray) -> dic
         "r_hat": float(diagnostics.r_hat(z).max()) if len(z) > 1 else float("nan"),
         "chain_ess": float(diagnostics.ess(z).min()),
     }
+
+
+def healthy(record: dict[str, Any]) -> bool:
+    """Whether there were chains, and they agree."""
+    size = record.get("chain_ess", 0.0)
+    return record.get("r_hat", np.inf) <= MAX_R_HAT and size >= MIN_ESS
 
 
 def moved(before: Float[np.ndarray, "n size"], z: np.ndarray) -> dict[str, float]:

@@ -11,10 +11,9 @@ from jaxtyping import Array, Key
 
 from tsnl.methods.api import Outcome
 from tsnl.methods.particle.correct import (
-    MAX_R_HAT,
-    MIN_ESS,
     REFITTED,
     cost_words,
+    healthy,
     moved,
     moved_words,
 )
@@ -92,6 +91,7 @@ class DelayedPMMH(Second):
         found = path.z[:, skip:]
         record = self._record(weigher, found, path.accepted[:, skip:]) | moved(before, found)
         record |= {"seconds": perf_counter() - begin, "cost": draft.cost + weigher.ledger.cost}
+        record["reliable"] = healthy(record)
         status = self._status(record, weigher)
         progress.now(total, status)
         return replace(
@@ -114,6 +114,7 @@ class DelayedPMMH(Second):
             "acceptance": float(accepted.mean()),
             "r_hat": float(diagnostics.r_hat(z).max()),
             "ess": float(diagnostics.ess(z).min()),
+            "chain_ess": float(diagnostics.ess(z).min()),
         }
 
     def _status(self, record: dict[str, Any], weigher: Weigher) -> str:
@@ -128,7 +129,7 @@ class DelayedPMMH(Second):
         text += f", acceptance {record['acceptance']:.2f}; {moved_words(record)}"
         if weigher.chosen.note:
             text += f"; {weigher.chosen.note}"
-        if not (record["r_hat"] <= MAX_R_HAT and record["ess"] >= MIN_ESS):
+        if not record["reliable"]:
             text += diagnostics.health_note(record["r_hat"], record["ess"])
             text += "; run more steps, or the first method with more simulations"
         return text + cost_words(weigher)

@@ -12,10 +12,12 @@ from tsnl.checks.checks import learned_likelihood
 from tsnl.checks.one_step import NUM_THINNED
 from tsnl.checks.replicates import replicate
 from tsnl.methods.api import Inference
-from tsnl.problem.draws import thinned
+from tsnl.methods.particle.second import BEFORE
+from tsnl.problem.draws import constrained, thinned
 from tsnl.show.plots import (
     acf_figure,
     learning_figure,
+    marginal_figure,
     pair_figure,
     pit_figure,
     prior_draws,
@@ -131,6 +133,26 @@ def posterior_picture(result: Inference) -> Picture:
     if result.problem.prior.size > MOST_COORDINATES:
         caption += f" The first {MOST_COORDINATES} of {result.problem.prior.size} coordinates."
     return take("posterior", lambda dark: pair_figure(found, prior=prior, dark=dark), alt, caption)
+
+
+def correction_picture(result: Inference) -> Picture | None:
+    """Each marginal before and after a correction, where there was one."""
+    if BEFORE not in result.arrays:
+        return None
+    prior = result.problem.prior
+    theta = constrained(prior, result.arrays[BEFORE])
+    values = np.asarray(prior.coordinates(theta))
+    after = dict(list(result.coordinates().items())[:MOST_COORDINATES])
+    before = {label: values[..., prior.labels.index(label)] for label in after}
+    parts = [f"{label} {before[label].mean():.3g} to {x.mean():.3g}" for label, x in after.items()]
+    alt = f"Marginals before and after the correction; means moved from {'; '.join(parts)}."
+    caption = "In colour the draws as the exact likelihood has them, outlined as the kernel had them."
+    names = ("corrected", "before")
+
+    def draw(dark: bool) -> Any:
+        return marginal_figure(after, before, names=names, dark=dark)
+
+    return take("correction", draw, alt, caption)
 
 
 def check_pictures(result: Inference, one: OneStep | None) -> dict[str, Picture]:

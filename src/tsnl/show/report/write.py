@@ -19,6 +19,7 @@ from tsnl.show.report.facts import (
 )
 from tsnl.show.report.gallery import (
     check_pictures,
+    correction_picture,
     data_pictures,
     learning_picture,
     one_step_values,
@@ -89,6 +90,7 @@ def render(
         seconds=total_seconds(result),
         data=data_pictures(result, one, num_replicates, seed),
         posterior=posterior_picture(result),
+        correction=correction_picture(result),
         summary=summary_table(result),
         pictures=check_pictures(result, one),
         learning=learning_picture(result),
