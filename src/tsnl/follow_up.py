@@ -88,8 +88,8 @@ class FollowUp(Inference):
         if "log_evidence" in self.history[-1]:
             record = self.history[-1]
             source = "particle filters" if record["num_particles"] else "exact likelihood"
-            note = (
-                ""
+            off = record["k_hat"] > MAX_K_HAT
+            note = f"k-hat {record['k_hat']:.2f}: a part of it may be missing" if off else ""
                 if record["k_hat"] <= MAX_K_HAT
                 else f"k-hat {record['k_hat']:.2f}: the tail is missed"
             )

@@ -52,7 +52,7 @@ def check_correction(key: Key[Array, ""], result: Inference, num_draws: int) -> 
 
 def check_corrected(result: Inference) -> Verdict:
     """What the correction of a corrected result said of itself."""
-    record = result.history[-1]
+    record = next(one for one in reversed(result.history) if "reliable" in one)
     level: Level = "pass" if record["reliable"] else "look"
     sentence = f"The draws are corrected by the exact likelihood: {moved_words(record)}."
     remedy = "" if level == "pass" else "Correct with more draws and moves; result.status says why."

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from tsnl.kernel.lag import LagChoice
 from tsnl.methods.api import Inference, Outcome
 from tsnl.methods.particle.correct import moved, moved_words
 from tsnl.problem import Prior, Problem
@@ -34,7 +35,7 @@ def reweighed(result: Inference, prior: Any, seed: int) -> tuple[Problem, Outcom
         posterior = replace(posterior, prior=prior)
     else:  # another support is another z, which the likelihood does not know
         posterior = None
-    record = {
+    record: dict[str, Any] = {
         "stage": "other prior",
         "draws": len(ratio),
         "k_hat": weights.k_hat,
@@ -43,6 +44,11 @@ def reweighed(result: Inference, prior: Any, seed: int) -> tuple[Problem, Outcom
         "cost": result.cost,
         **moved(before, before[place][None]),
     }
+    if "log_evidence" in result.history[-1]:
+        known = result.history[-1]
+        record["log_evidence"] = known["log_evidence"] + weights.log_mean
+        record["log_evidence_se"] = float(np.hypot(known["log_evidence_se"], weights.log_mean_se))
+        record["num_particles"] = known["num_particles"]
     status = _status(record)
     if not weights.usable:
         warnings.warn(status, stacklevel=4)
@@ -53,6 +59,7 @@ def reweighed(result: Inference, prior: Any, seed: int) -> tuple[Problem, Outcom
         status=status,
         history=[*result.history, record],
         posterior=posterior,
+        lag=None if result.lag is None else LagChoice(*result.lag, {}),
         arrays=dict(result.arrays),
     )
     return replace(result.problem, prior=prior), outcome
@@ -63,8 +70,8 @@ def _check(old: Prior, new: Any) -> None:
         raise TypeError(f"prior is a {type(new).__name__}, expected tsnl.Prior(name=distribution, ...).")
     if set(new.names) != set(old.names):
         raise ValueError(
-            f"The prior is over {sorted(new.names)}, the draws are of {sorted(old.names)}: give one over "
-            f"the same."
+            f"The prior is over {sorted(new.names)}, the draws are of {sorted(old.names)}: give one "
+            f"over the same."
         )
     tried = constrained(new, new.sample_unconstrained(jax.random.key(0), TRIED)[None])
     try:
@@ -80,9 +87,12 @@ def _log_probs(prior: Prior, theta: dict[str, np.ndarray]) -> Float[np.ndarray, 
     """The log-density of each row, -inf outside the support."""
 
     def one(row: dict[str, Array]) -> Float[Array, ""]:
-        z = jnp.concatenate([jnp.ravel(x) for x in row.values()])
-        value = prior.log_prob(row)
-        return jnp.where(jnp.isfinite(value) & jnp.all(jnp.isfinite(z)), value, -jnp.inf)
+        inside = []
+        for names, law in prior.distributions:
+            value = row[names[0]] if len(names) == 1 else jnp.stack([row[name] for name in names], -1)
+            support: Any = law.support
+            inside.append(jnp.all(support(value)))
+        return jnp.where(jnp.all(jnp.stack(inside)), prior.log_prob(row), -jnp.inf)
 
     return np.asarray(jax.jit(jax.vmap(one))(theta), dtype=np.float64)
 

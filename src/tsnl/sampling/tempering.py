@@ -69,8 +69,8 @@ def temper(key: Key[Array, ""], prior: Prior, likelihood: Any, num_particles: in
         if beta == 1.0:
             return Arrived(log_evidence, cloud.z)
     raise FloatingPointError(
-        f"After {MOST_STEPS} steps from prior to posterior the power is {beta:.2g}: the likelihood is too "
-        f"peaked for so wide a prior."
+        f"After {MOST_STEPS} steps from prior to posterior the power is {beta:.2g}: the likelihood is "
+        f"too peaked for so wide a prior."
     )
 
 
