@@ -90,9 +90,6 @@ class FollowUp(Inference):
             source = "particle filters" if record["num_particles"] else "exact likelihood"
             off = record["k_hat"] > MAX_K_HAT
             note = f"k-hat {record['k_hat']:.2f}: a part of it may be missing" if off else ""
-                if record["k_hat"] <= MAX_K_HAT
-                else f"k-hat {record['k_hat']:.2f}: the tail is missed"
-            )
             return Evidence(record["log_evidence"], record["log_evidence_se"], source, note)
         if self.posterior is None:
             raise TypeError(

@@ -33,16 +33,8 @@ def run(num_blocks, num_hops=3):
     walkers = Walkers(z, jax.vmap(Cheap())(z), jnp.zeros(CHAINS))
     parts, runs = [], 0
     for block in range(num_blocks):
-        given = (
-            jax.random.key(0),
-            Cheap(),
-            Noisy(),
-            walkers,
-            jnp.eye(1),
-            100 * block,
-            100 * block + 100,
-        )
-        walkers, steps = advance(*given, num_hops=num_hops)
+        given = (jax.random.key(0), Cheap(), Noisy(), walkers, jnp.eye(1))
+        walkers, steps = advance(*given, 100 * block, 100 * block + 100, num_hops=num_hops)
         parts.append(steps.path)
         runs += steps.num_estimates
     z = np.concatenate([part.z for part in parts], axis=1)
