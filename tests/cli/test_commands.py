@@ -126,6 +126,49 @@ def test_check_and_forecast(fitted, capsys):
     assert len((fitted / "forecast.csv").read_text().splitlines()) == 4
 
 
+def test_a_black_box_cannot_be_corrected(fitted, capsys):
+    assert call("correct", "run") == 2
+    assert "run does not hold its model: give the file with --model" in capsys.readouterr().err
+    assert call("correct", "run", "--model", "tank.py") == 2
+    assert "A BlackBox only gives series" in capsys.readouterr().err
+
+
+LAWS = """
+import numpyro.distributions as dist
+import tsnl
+
+model = tsnl.models.LinearGaussian()
+prior = tsnl.Prior(Q=dist.LogNormal({}, 1.0))
+"""
+
+
+@pytest.mark.slow
+def test_correct_and_compare_models(place, capsys):
+    series = tsnl.models.LinearGaussian().simulate(seed=1, length=20)
+    Path("linear.csv").write_text("\n".join(["y", *map(str, series[:, 0])]))
+    given = ("--config", "tiny.toml", "--replicates", 0, "--no-refit")
+    for name, mean in (("near", -1.0), ("far", 3.0)):
+        Path(f"{name}.py").write_text(LAWS.format(mean))
+        assert call("fit", f"{name}.py", "linear.csv", "--out", name, *given) == 0
+        capsys.readouterr()
+        assert call("correct", name) == 0
+        out = capsys.readouterr().out
+        assert "Corrected: 600 draws weighed by the exact likelihood" in out
+        page = (place / f"{name}-corrected" / "report.html").read_text()
+        assert "Marginals before and after the correction" in page
+    assert call("correct", "near") == 2
+    assert "holds a run already" in capsys.readouterr().err
+    assert call("correct", "near", "--resume") == 0
+    assert (
+        call("compare-models", "near-corrected", "far-corrected", "--names", "a,b", "--no-scores") == 0
+    )
+    out = capsys.readouterr().out
+    assert re.search(r"^a  .* 1 +0\.9", out, re.MULTILINE)
+    assert (place / "models.png").stat().st_size > 5000
+    assert call("check", "near", "--no-refit", "--correct", 100) == 0
+    assert "Corrected by the exact likelihood, the means moved" in capsys.readouterr().out
+
+
 @pytest.mark.slow
 def test_report_and_update(fitted, place, capsys):
     (fitted / "report.html").unlink()
@@ -155,6 +198,9 @@ def test_what_goes_wrong_is_one_line(place, capsys, unchecked):
         ("new", "tank.py"): "is there already",
         ("new", "tank.txt"): "does not end in .py",
         ("report", "nowhere"): "is no finished run",
+        ("correct", "nowhere"): "is no finished run",
+        ("compare-models", "nowhere", "nowhere"): "The names are ['nowhere', 'nowhere']",
+        ("compare-models", "a", "b"): "a is no finished run",
         ("forecast",): "Missing argument",
         ("guess",): "No such command",
     }
@@ -189,17 +235,27 @@ def test_version_and_help(capsys):
     assert capsys.readouterr().out == f"tsnl {tsnl.__version__}\n"
     assert call("--help") == 0
     out = capsys.readouterr().out
-    for name in ("new", "fit", "update", "report", "forecast", "check", "compare", "demo"):
+    for name in ("new", "fit", "update", "report", "forecast", "check", "correct", "demo"):
         assert re.search(rf"^  {name} ", out, re.MULTILINE)
 
 
+def test_methods_and_models_have_commands_apart(capsys):
+    assert call("--help") == 0
+    out = capsys.readouterr().out
+    assert re.search(r"^  compare-methods .*methods", out, re.MULTILINE)
+    assert re.search(r"^  compare-models .*models", out, re.MULTILINE)
+    assert call("compare", "a.py", "b.csv") == 2
+    assert "No such command" in capsys.readouterr().err
+
+
 def test_compare_at_equal_cost(place, capsys):
-    assert call("compare", "tank.py", "data.csv", "--methods", "RejectionABC,PMMH", "--workers", 1) == 0
+    given = ("tank.py", "data.csv", "--methods", "RejectionABC,PMMH", "--workers", 1)
+    assert call("compare-methods", *given) == 0
     lines = capsys.readouterr().out.splitlines()
     assert re.match(r"RejectionABC +2,000 .*leak .* ± ", lines[1])
     assert "PMMH" in lines[2]  # a black box has no density to filter by
     assert lines[-1] == "At most 2,000 calls of the dynamics for each."
-    assert call("compare", "tank.py", "data.csv", "--methods", "Guess") == 2
+    assert call("compare-methods", "tank.py", "data.csv", "--methods", "Guess") == 2
 
 
 def test_jax_template_fits_too(place, capsys):

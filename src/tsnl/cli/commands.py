@@ -2,39 +2,13 @@
 
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from tsnl.cli import arguments as given
-
-app = typer.Typer(
-    name="tsnl",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    help="Parameters of a time-varying system from one observed series and a simulator of it.",
-)
-
-
-def _version(wanted: bool) -> bool:
-    if wanted:
-        import tsnl
-
-        typer.echo(f"tsnl {tsnl.__version__}")
-        raise typer.Exit
-    return wanted
-
-
-@app.callback()
-def _main(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
-) -> None:
-    pass
+from tsnl.cli import comparisons  # noqa: F401  (commands of its own)
+from tsnl.cli.app import app
 
 
 @app.command()
@@ -172,27 +146,6 @@ def check(
 
 
 @app.command()
-def correct(
-    run: given.RunPath,
-    out: given.CorrectedOut = None,
-    model: given.Simulator = None,
-    draws: given.NumDraws = 600,
-    particles: given.Particles = None,
-    delayed: given.Delayed = False,
-    max_cost: given.MaxCost = None,
-    seed: given.FixedSeed = 0,
-    resume: given.Resume = False,
-    title: given.Title = None,
-) -> None:
-    """Correct a run to the exact posterior, where its model has densities."""
-    from tsnl.cli.correcting import correct_run, corrector
-
-    target = run.with_name(f"{run.name}-corrected") if out is None else out
-    method = corrector(draws, particles, max_cost, delayed)
-    correct_run(run, target, model, method, seed=seed, resume=resume, title=title)
-
-
-@app.command()
 def forecast(
     run: given.RunPath,
     horizon: given.Horizon = 20,
@@ -213,39 +166,6 @@ def forecast(
     path, picture = write_forecast(found, run / "forecast.csv" if out is None else out)
     typer.echo(path.read_text().rstrip())
     typer.echo(f"Forecast: {path}, {picture}")
-
-
-@app.command()
-def compare(
-    model: given.ModelPath,
-    data: given.DataPath,
-    max_cost: given.EachCost = None,
-    methods: given.Methods = None,
-    columns: given.Columns = None,
-    inputs: given.Inputs = None,
-    workers: given.Workers = None,
-    timeout: given.Timeout = None,
-    seed: given.FixedSeed = 0,
-) -> None:
-    """Try the methods side by side, at equal cost."""
-    from tsnl.cli.comparing import compare_methods
-    from tsnl.cli.data import read_csv, read_inputs
-    from tsnl.cli.model_file import read_model, working
-
-    file = read_model(model)
-    rows = read_csv(data, () if columns is None else tuple(columns.split(","))).rows
-    names = None if methods is None else methods.split(",")
-    with working(file, workers, timeout) as simulator:
-        found = compare_methods(
-            simulator,
-            file.prior,
-            rows,
-            read_inputs(inputs),
-            max_cost=max_cost,
-            names=names,
-            seed=seed,
-        )
-    typer.echo(found)
 
 
 @app.command()
