@@ -188,6 +188,7 @@ class Result(FollowUp):
         num_replicates: int = 199,
         refit: bool = True,
         correct: int = 0,
+        local: bool = False,
         seed: int = 0,
     ) -> Report:
         """Can it be trusted? All checks that apply, each with a verdict and a remedy.
@@ -199,10 +200,12 @@ class Result(FollowUp):
             refit: whether to learn the kernel again, with the lag and with twice the lag.
             correct: draws to weigh by the exact likelihood, where the model has densities, which says
                 how far the posterior is off; a filter run each; 0 for none.
+            local: whether to ask of the replicates, which needs no densities, whether a classifier tells
+                them from the kernel's own series, and whether the kernel finds back their parameters.
             seed: of the replicates and of learning.
         """
         given: Any = {"summaries": summaries, "num_replicates": num_replicates, "refit": refit}
-        return check(self, **given, correct=correct, seed=seed)
+        return check(self, **given, correct=correct, local=local, seed=seed)
 
     def report(
         self,

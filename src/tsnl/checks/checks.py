@@ -4,11 +4,12 @@ from collections.abc import Mapping
 
 import jax
 import numpy as np
-from jaxtyping import Array, Key
+from jaxtyping import Array, Float, Key
 
 from tsnl.checks.budget import check_budget
 from tsnl.checks.correction import check_corrected, check_correction, correctable, offered
 from tsnl.checks.health import check_sampler
+from tsnl.checks.local import check_law, check_local, kernel_series
 from tsnl.checks.one_step import NUM_THINNED, OneStep, one_step
 from tsnl.checks.replicates import SUMMARIES, Summary, check_replicates, replicate
 from tsnl.checks.surprise import check_surprise
@@ -22,6 +23,7 @@ from tsnl.methods.sequential.options import Sequential
 from tsnl.methods.sequential.simulated import Simulated, choose
 from tsnl.problem.draws import thinned
 
+NUM_LOCAL = 100  # series that the kernel infers again
 NUM_WEIGHTED = 1000  # draws that are weighted anew by other likelihoods
 
 
@@ -32,6 +34,7 @@ def check(
     num_replicates: int = 199,
     refit: bool = True,
     correct: int = 0,
+    local: bool = False,
     seed: int = 0,
 ) -> Report:
     """Can this result be trusted? See `tsnl.Result.check`."""
@@ -51,6 +54,8 @@ def check(
         series = replicate(jax.random.fold_in(key, 2), result.problem, z)
         chosen = {**SUMMARIES, **(summaries or {})}
         verdicts.append(check_replicates(result.problem.series, series, chosen))
+        if local:
+            verdicts += _local_checks(jax.random.fold_in(key, 4), result, draws, z, series)
         cost += num_replicates * result.problem.length
     verdicts.append(check_sampler(draws, result.history[-1].get("divergences", 0)))
     return Report(verdicts, cost)
@@ -64,6 +69,23 @@ def _correction(key: Key[Array, ""], result: Inference, num_draws: int) -> tuple
         return [], 0
     verdict, cost = check_correction(key, result, num_draws)
     return [verdict], cost
+
+
+def _local_checks(
+    key: Key[Array, ""],
+    result: Inference,
+    draws: np.ndarray,
+    z: Float[np.ndarray, "n size"],
+    series: Float[np.ndarray, "n T d_y"],
+) -> list[Verdict]:
+    """What series simulated at the posterior say of a kernel of rows."""
+    likelihood, posterior = learned_likelihood(result), result.posterior
+    if likelihood is None or posterior is None or likelihood.kernel.spec.whole:
+        return []
+    by_kernel = kernel_series(key, result.problem, likelihood.kernel, z)
+    flat = draws.reshape(-1, draws.shape[-1])
+    some = (z[:NUM_LOCAL], series[:NUM_LOCAL])
+    return [check_law(series, by_kernel), check_local(posterior, flat, *some)]
 
 
 def one_step_of(result: Inference, *, seed: int = 0) -> OneStep:
