@@ -159,9 +159,8 @@ def test_correct_and_compare_models(place, capsys):
     assert call("correct", "near") == 2
     assert "holds a run already" in capsys.readouterr().err
     assert call("correct", "near", "--resume") == 0
-    assert (
-        call("compare-models", "near-corrected", "far-corrected", "--names", "a,b", "--no-scores") == 0
-    )
+    runs = ("near-corrected", "far-corrected")
+    assert call("compare-models", *runs, "--names", "a,b", "--no-scores") == 0
     out = capsys.readouterr().out
     assert re.search(r"^a  .* 1 +0\.9", out, re.MULTILINE)
     assert (place / "models.png").stat().st_size > 5000

@@ -133,12 +133,14 @@ def check(
     replicates: given.Replicates = 199,
     refit: given.Refit = True,
     correct: given.CheckDraws = 0,
+    local: given.Local = False,
 ) -> None:
     """Check again whether a run can be trusted."""
     from tsnl.cli.runs import check_run, read_run
 
     result, can_simulate = read_run(run, model)
-    typer.echo(str(check_run(run, result, replicates if can_simulate else 0, refit, correct)))
+    count = replicates if can_simulate else 0
+    typer.echo(str(check_run(run, result, count, refit, correct, local)))
     if replicates and not can_simulate:
         typer.echo(
             "No series were simulated: the run does not hold its simulator; give it with --model."

@@ -91,9 +91,11 @@ def _kept(folder: Path) -> dict[str, bool]:
         return {"model": True, "prior": True}
 
 
-def check_run(folder: Path, result: Result, replicates: int, refit: bool, correct: int = 0) -> Report:
+def check_run(
+    folder: Path, result: Result, replicates: int, refit: bool, correct: int = 0, local: bool = False
+) -> Report:
     """Check a run and keep what the checks said."""
-    found = result.check(num_replicates=replicates, refit=refit, correct=correct)
+    found = result.check(num_replicates=replicates, refit=refit, correct=correct, local=local)
     write_text(folder / "checks.json", found.to_json())
     return found
 
