@@ -3,8 +3,8 @@ r"""Is the kernel right where the posterior is? For simulators without densities
 Series simulated at draws of the posterior are asked two things. Can a classifier tell them from series
 that the kernel itself draws there? And does the kernel find the theta that each was simulated at? With
 \(\theta^* \sim p(\theta \mid y)\) and \(y^* \sim p(y \mid \theta^*)\), the rank of \(\theta^*\) among
-draws of \(p(\theta \mid y, y^*)\) is uniform (Säilynoja et al., 2025); those draws are the posterior's own,
-weighed by the kernel's likelihood of \(y^*\).
+draws of \(p(\theta \mid y, y^*)\) is uniform (Säilynoja et al., 2025); those draws are the posterior's
+own, weighed by the kernel's likelihood of \(y^*\).
 """
 
 from collections.abc import Mapping
