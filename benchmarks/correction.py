@@ -1,4 +1,4 @@
-"""How far a correction brings T-SNL's posterior to the reference, and what plain particle MCMC would cost.
+"""How far a correction brings T-SNL's posterior to the reference, and what plain PMMH would cost.
 
     python benchmarks/correction.py [names] [--series 10] [--rivals 1,5,20] [--short]
     python benchmarks/correction.py ranks [--trials 200]

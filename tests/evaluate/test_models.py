@@ -43,7 +43,7 @@ def test_evidences_become_probabilities():
     assert se == pytest.approx(0.1 * np.sqrt(2))
     assert "walk" in str(found)
     assert "-30.00 ± 0.10" in str(found)
-    odds = compare_models(given, scores=False, prior={"walk": 1, "noise": 9})
+    odds = compare_models(given, scores=False, prior={"walk": 1.0, "noise": 9.0})
     assert odds.probabilities["walk"] == pytest.approx(1 / (1 + 9 * np.exp(-2.0)))
 
 

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Key
 from tsnl.kernel.lag import LagChoice
 from tsnl.methods.api import Inference, Method, Outcome, check_capabilities
 from tsnl.methods.sequential.tsnl import TSNL
+from tsnl.posterior import Posterior
 from tsnl.problem import Problem
 from tsnl.runtime.progress import Progress
 
@@ -55,6 +56,10 @@ class Second(Method):
         check_capabilities(self.first, problem)
         key_first, key_second = jax.random.split(key)
         return self.improve(key_second, problem, self.first.run(key_first, problem, progress), progress)
+
+    def exact_posterior(self, problem: Problem) -> Posterior | None:
+        """That of the first method: the correction gives draws, not a density."""
+        return self.first.exact_posterior(problem)
 
     @abstractmethod
     def improve(
