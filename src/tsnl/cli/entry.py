@@ -33,7 +33,8 @@ def run(arguments: Sequence[str]) -> int:
         0 where all went well, 2 for usage and input that cannot be used, 1 for what failed on the way,
         130 after Ctrl-C.
     """
-    from tsnl.cli.commands import app
+    import tsnl.cli.commands  # noqa: F401  (which registers them)
+    from tsnl.cli.app import app
 
     os.environ.setdefault("MPLBACKEND", "Agg")  # pictures go to files
     debug = "--debug" in arguments

@@ -71,7 +71,7 @@ class Weights:
 
 
 def _smoothed(log_weights: Float[np.ndarray, " n"]) -> tuple[Float[np.ndarray, " n"], float]:
-    from arviz_stats.base import array_stats  # takes seconds to import
+    from arviz_stats.base.array import array_stats  # takes seconds to import
 
     try:
         with np.errstate(all="ignore"):
