@@ -1,6 +1,6 @@
 import pytest
 
-from tsnl import MCMC, SMCABC, TSNL, Training
+from tsnl import MCMC, SMCABC, SNL, TSNL, Correct, Training
 from tsnl.cli.options import Settings, changed, make_method, read_settings, to_toml
 from tsnl.kernel import MAF
 
@@ -23,6 +23,7 @@ def test_command_line_over_file_over_defaults(tmp_path):
     [
         TSNL(lag="bic", decays=(), head=MAF(activation="relu"), sampler=MCMC(transition="nuts")),
         SMCABC(particles=50, max_cost=1000),
+        Correct(first=SNL(rounds=3), num_draws=90),
     ],
 )
 def test_the_resolved_configuration_reads_back(tmp_path, method):

@@ -13,6 +13,7 @@ import pytest
 import tsnl
 from paper.problems import linear_reference
 from tsnl import Correct, DelayedPMMH
+from tsnl.checks.uniformity import rank_ecdf
 from tsnl.methods.api import Outcome
 from tsnl.methods.particle.second import BEFORE
 from tsnl.models import LinearGaussian, StochasticVolatility
@@ -30,8 +31,8 @@ GRID = np.linspace(-9, 5, 1401)
 class Learned(eqx.Module):
     """Stands for a learned likelihood, such that the posterior of z is N(mean, sd^2)."""
 
-    mean: float
-    sd: float
+    mean: jax.Array
+    sd: jax.Array
 
     def __call__(self, z):
         wanted = -0.5 * jnp.sum((z - self.mean) ** 2) / self.sd**2 - jnp.log(self.sd)
@@ -71,7 +72,7 @@ def exact():
 def result(model=None, shift=0.7, ratio=0.9, series=SERIES):
     """As a first method would leave it: off by a part of the exact sd, and of another sd."""
     mean, sd, _ = exact()
-    learned = Learned(mean + shift * sd, ratio * sd)
+    learned = Learned(jnp.asarray(mean + shift * sd), jnp.asarray(ratio * sd))
     z = np.random.default_rng(5).normal(learned.mean, learned.sd, size=(4, 500, 1)).astype(np.float32)
     problem = Problem.of(model or Plain(), PRIOR, series)
     posterior = Posterior(PRIOR, learned, problem.panel)
@@ -268,6 +269,36 @@ def test_saves_and_loads(tmp_path):
     np.testing.assert_array_equal(again.draws["Q"], corrected().draws["Q"])
     for name, value in corrected().arrays.items():
         np.testing.assert_array_equal(again.arrays[name], value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "method",
+    [
+        Correct(num_particles=60, num_draws=192, min_ess=40, num_chains=4),
+        DelayedPMMH(num_particles=60, num_steps=80, num_warmup=10),
+    ],
+    ids=lambda method: type(method).__name__,
+)
+def test_ranks_are_uniform(method):
+    """Truths of the prior, among draws that came from posteriors off by a random part of an sd."""
+    rng, found = np.random.default_rng(0), []
+    for i in range(100):
+        theta = PRIOR.sample(jax.random.key(i))
+        series = LinearGaussian().simulate(seed=1000 + i, length=20, theta=theta).astype(float)
+        log_p = linear_reference(Problem.of(LinearGaussian(), PRIOR, series), GRID)
+        weights = np.exp(log_p - log_p.max()) / np.exp(log_p - log_p.max()).sum()
+        mean = weights @ GRID
+        sd = np.sqrt(weights @ (GRID - mean) ** 2) * rng.uniform(0.7, 1.4)
+        learned = Learned(jnp.asarray(mean + sd * rng.normal()), jnp.asarray(sd))
+        z = rng.normal(learned.mean, learned.sd, size=(1, 1000, 1)).astype(np.float32)
+        problem = Problem.of(Plain(), PRIOR, series)
+        draft = Outcome(z, np.zeros((1, 1000)), 0, "", [], Posterior(PRIOR, learned, problem.panel))
+        outcome = method.improve(jax.random.key(i), problem, draft, Silent())
+        flat = outcome.z.ravel()
+        among = flat[np.linspace(0, len(flat) - 1, 19).astype(int)]
+        found.append(int((among < np.log(float(theta["Q"]))).sum()))
+    assert rank_ecdf(np.array(found), 19).p_value > 0.001
 
 
 class Listener(Silent):

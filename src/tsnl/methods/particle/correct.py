@@ -105,7 +105,7 @@ class Correct(Second):
     ) -> "Weighed":
         """Points of the proposal; where they weigh unevenly, as many again from where the weight is."""
         proposals, z = [proposal], proposal.draw(rng, before, weigher.affordable(self.num_draws))
-        log_p, counts = weigher.at(key, z), [len(z)]
+        log_p, counts = weigher.first(key, z), [len(z)]
         weights = Weights.of(log_p - mixture(proposals, counts, z))
         more = weigher.affordable(self.num_draws)
         if not self._even(weights) and more:

@@ -73,7 +73,7 @@ class DelayedPMMH(Second):
         weigher = Weigher.of(*given)
         proposal = Defensive.of(rng, draft.posterior.log_density, before, self.defensive)
         z = proposal.draw(rng, before, POINTS)
-        log_p = weigher.at(keys[2], z)
+        log_p = weigher.first(keys[2], z)
         weights = Weights.of(log_p - values(proposal, z))
         even = weights.usable and weights.ess >= POINTS / 4
         cheap = proposal.refitted(z, weights, self.defensive if even else REFITTED)

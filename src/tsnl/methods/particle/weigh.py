@@ -83,26 +83,30 @@ class Weigher:
             key: a JAX random key.
             z: the points.
             name: of the blocks in a run folder.
-
-        Raises:
-            FloatingPointError: it is nowhere positive.
         """
         n = self.target.num_particles
         if n == 0:
-            found = _exact(self.target, z)
-        else:
-            parts = []
-            for i, begin in enumerate(range(0, len(z), POINTS)):
-                part, at = z[begin : begin + POINTS], jax.random.fold_in(key, i)
-                parts.append(self._block(at, f"{name}-{i:04d}", part))
-                text = f"weigh with {n} particles, cost {self.ledger.cost:,}"
-                self.progress.now(begin + len(parts[-1]), text)
-            found = np.concatenate(parts)
+            return _exact(self.target, z)
+        parts = []
+        for i, begin in enumerate(range(0, len(z), POINTS)):
+            part, at = z[begin : begin + POINTS], jax.random.fold_in(key, i)
+            parts.append(self._block(at, f"{name}-{i:04d}", part))
+            text = f"weigh with {n} particles, cost {self.ledger.cost:,}"
+            self.progress.now(begin + len(parts[-1]), text)
+        return np.concatenate(parts)
+
+    def first(self, key: Key[Array, ""], z: Float[np.ndarray, "n size"]) -> Float[np.ndarray, " n"]:
+        """The same at the first points of all, which must not all be impossible.
+
+        Raises:
+            FloatingPointError: they are.
+        """
+        found = self.at(key, z)
         if not np.isfinite(found).any():
             raise FloatingPointError(
-                f"All {len(z)} filters of {n} particles at the draws collapsed: no particle could "
-                f"explain some row of the series. Give more particles, or compare simulations at the "
-                f"draws with the series: result.check()."
+                f"All {len(z)} filters of {self.target.num_particles} particles at the draws collapsed: "
+                f"no particle could explain some row of the series. Give more particles, or compare "
+                f"simulations at the draws with the series: result.check()."
             )
         return found
 
