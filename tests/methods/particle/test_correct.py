@@ -15,6 +15,7 @@ from paper.problems import linear_reference
 from tsnl import Correct, DelayedPMMH
 from tsnl.checks.uniformity import rank_ecdf
 from tsnl.methods.api import Outcome
+from tsnl.methods.particle.correct import fresh
 from tsnl.methods.particle.second import BEFORE
 from tsnl.models import LinearGaussian, StochasticVolatility
 from tsnl.posterior import Posterior
@@ -111,6 +112,19 @@ def test_comes_to_the_exact_posterior():
     assert f"used {found.cost - 100:,} calls of the dynamics" in found.status
     assert found.method == replace(METHOD, first=tsnl.TSNL())
     np.testing.assert_array_equal(found.arrays[BEFORE], result().unconstrained())
+
+
+def test_chains_that_are_too_short_go_on():
+    """Forty copies of each draw are worth a fortieth of them: the proposal needs more."""
+    base = result()
+    z = np.repeat(base.unconstrained()[:, :50], 40, axis=1)
+    draft = Outcome(z, np.zeros(z.shape[:2]), 0, "", [], base.posterior)
+    pool = fresh(jax.random.key(0), draft, 600)
+    assert len(np.unique(pool)) > 1000
+    sd = float(base.posterior.likelihood.sd)
+    assert abs(pool.mean() - float(base.posterior.likelihood.mean)) < 4.5 * sd / 600**0.5
+    draft = replace(draft, z=base.unconstrained())
+    assert len(fresh(jax.random.key(0), draft, 600)) == 2000  # enough already
 
 
 def test_a_linear_model_costs_nothing():

@@ -12,10 +12,11 @@ from jaxtyping import Array, Float, Key
 from tsnl.methods.api import Outcome
 from tsnl.methods.particle.second import BEFORE, Second, require_proposal
 from tsnl.methods.particle.weigh import Weigher, middle
+from tsnl.posterior import sample_posterior
 from tsnl.problem import Problem
 from tsnl.runtime.progress import Progress
-from tsnl.sampling import diagnostics
-from tsnl.sampling.defensive import Defensive, mixture, values
+from tsnl.sampling import MCMC, diagnostics
+from tsnl.sampling.defensive import Defensive, covariance, mixture, values
 from tsnl.sampling.delayed import Walkers
 from tsnl.sampling.importance import MAX_K_HAT, Weights
 from tsnl.sampling.pseudo_marginal import Path
@@ -62,12 +63,13 @@ class Correct(Second):
         """Weigh, and move where needed; see `tsnl.Result.correct`."""
         before, begin = require_proposal(problem, draft), perf_counter()
         assert draft.posterior is not None
-        keys = jax.random.split(key, 4)
+        keys = jax.random.split(key, 5)
         rng = np.random.default_rng(np.asarray(jax.random.key_data(keys[0])))
         progress.start("Correct", self.num_draws)
         weigher = Weigher.of(keys[1], problem, self, middle(before), self.num_draws, progress)
-        proposal = Defensive.of(rng, draft.posterior.log_density, before, self.defensive)
-        found = self._weigh(keys[2], rng, weigher, proposal, before)
+        pool = fresh(keys[4], draft, self.num_draws)
+        proposal = Defensive.of(rng, draft.posterior.log_density, pool, self.defensive)
+        found = self._weigh(keys[2], rng, weigher, proposal, pool)
         place = found.weights.pick(rng, min(self.num_draws, len(found.z)))
         z, density = found.z[place][None], found.log_p[place][None]
         record = _record(found, weigher)
@@ -101,16 +103,16 @@ class Correct(Second):
         rng: np.random.Generator,
         weigher: Weigher,
         proposal: Defensive,
-        before: Float[np.ndarray, "n size"],
+        pool: Float[np.ndarray, "n size"],
     ) -> "Weighed":
         """Points of the proposal; where they weigh unevenly, as many again from where the weight is."""
-        proposals, z = [proposal], proposal.draw(rng, before, weigher.affordable(self.num_draws))
+        proposals, z = [proposal], proposal.draw(rng, pool, weigher.affordable(self.num_draws))
         log_p, counts = weigher.first(key, z), [len(z)]
         weights = Weights.of(log_p - mixture(proposals, counts, z))
         more = weigher.affordable(self.num_draws)
         if not self._even(weights) and more:
             proposal = proposal.refitted(z, weights, REFITTED)
-            new = proposal.draw(rng, before, more)
+            new = proposal.draw(rng, pool, more)
             again = weigher.at(jax.random.fold_in(key, len(z)), new, "again")
             z, log_p = np.concatenate([z, new]), np.concatenate([log_p, again])
             proposals, counts = [*proposals, proposal], [*counts, more]
@@ -155,6 +157,19 @@ class Correct(Second):
             text += diagnostics.health_note(record["r_hat"], record["chain_ess"])
             text += "; raise num_moves, or run the first method with more simulations"
         return text
+
+
+def fresh(key: Key[Array, ""], draft: Outcome, count: int) -> Float[np.ndarray, "n size"]:
+    """Draws of the first method's posterior worth so many independent ones: more chains cost no calls.
+
+    The error of a chain that is too short would pass through the weights unseen.
+    """
+    flat = draft.z.reshape(-1, draft.z.shape[-1])
+    if draft.posterior is None or diagnostics.ess(draft.z).min() >= count:
+        return flat
+    options = MCMC(num_draws=count, min_ess=count, max_extensions=10)
+    found = sample_posterior(key, draft.posterior, flat, options, covariance(flat))
+    return found.z.reshape(-1, flat.shape[1])
 
 
 class Weighed(NamedTuple):
