@@ -24,7 +24,7 @@ def test_it_says_how_far_off(result):
 def test_a_corrected_result_is_checked_for_what_it_is(result):
     corrected = result.correct(seed=0, progress=False)
     report = corrected.check(num_replicates=0)
-    assert [v.name for v in report] == ["one step ahead", "correction", "sampler"]
+    assert [v.name for v in report] == ["one step ahead", "correction"]
     assert report["correction"].verdict == "pass"
     assert "The draws are corrected by the exact likelihood" in report["correction"].sentence
     bad = [*corrected.history[:-1], {**corrected.history[-1], "reliable": False}]

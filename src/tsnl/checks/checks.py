@@ -7,7 +7,13 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from tsnl.checks.budget import check_budget
-from tsnl.checks.correction import check_corrected, check_correction, correctable, offered
+from tsnl.checks.correction import (
+    check_corrected,
+    check_correction,
+    correctable,
+    offered,
+    weighted,
+)
 from tsnl.checks.health import check_sampler
 from tsnl.checks.local import check_law, check_local, kernel_series
 from tsnl.checks.one_step import NUM_THINNED, OneStep, one_step
@@ -57,7 +63,8 @@ def check(
         if local:
             verdicts += _local_checks(jax.random.fold_in(key, 4), result, draws, z, series)
         cost += num_replicates * result.problem.length
-    verdicts.append(check_sampler(draws, result.history[-1].get("divergences", 0)))
+    if not weighted(result):  # picked points have no chains to look at
+        verdicts.append(check_sampler(draws, result.history[-1].get("divergences", 0)))
     return Report(verdicts, cost)
 
 

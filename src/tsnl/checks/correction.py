@@ -1,5 +1,7 @@
 """How far is it from the exact posterior, where the model can tell?"""
 
+from typing import Any
+
 from jaxtyping import Array, Key
 
 from tsnl.checks.verdict import Level, Verdict, by_shift
@@ -50,11 +52,22 @@ def check_correction(key: Key[Array, ""], result: Inference, num_draws: int) -> 
     return Verdict("correction", level, sentence, remedy, figures), outcome.cost - result.cost
 
 
+def correction_record(result: Inference) -> dict[str, Any]:
+    """The record of the correction of a corrected result."""
+    return next(one for one in reversed(result.history) if "reliable" in one)
+
+
+def weighted(result: Inference) -> bool:
+    """Whether the draws are points of a correction picked by weight, and no chains."""
+    return BEFORE in result.arrays and "chain_ess" not in correction_record(result)
+
+
 def check_corrected(result: Inference) -> Verdict:
     """What the correction of a corrected result said of itself."""
-    record = next(one for one in reversed(result.history) if "reliable" in one)
+    record = correction_record(result)
     level: Level = "pass" if record["reliable"] else "look"
-    sentence = f"The draws are corrected by the exact likelihood: {moved_words(record)}."
+    sentence = f"The draws are corrected by the exact likelihood: {moved_words(record)}; "
+    sentence += f"effective size {record.get('chain_ess', record['ess']):.0f}."
     remedy = "" if level == "pass" else "Correct with more draws and moves; result.status says why."
     figures = {name: record.get(name) for name in ("mean_shift", "sd_shift", "k_hat", "ess", "r_hat")}
     return Verdict("correction", level, sentence, remedy, figures)
