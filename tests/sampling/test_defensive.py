@@ -55,9 +55,27 @@ def test_the_constant_is_found():
     off = []
     for seed in range(12):
         found = Defensive.of(np.random.default_rng(seed), TARGET, DRAWS, 0.2)
-        off.append((float(found.log_z) - LOG_Z) / found.log_z_se)
+        off.append(float((found.log_z - LOG_Z) / found.log_z_se))
     assert np.abs(off).max() < 4.5
     assert 0.001 < found.log_z_se < 0.1
+
+
+def test_other_draws_compile_nothing():
+    """What differs from correction to correction is an argument of programs, not a constant."""
+    traces = []
+
+    class Counted(Gauss):
+        def __call__(self, z):
+            traces.append(1)
+            return super().__call__(z)
+
+    target = Counted(TARGET.mean, TARGET.precision)
+    for seed in (0, 1):
+        found = Defensive.of(np.random.default_rng(seed), target, DRAWS[seed:], 0.2)
+        values(found, DRAWS[:10])
+        if seed == 0:
+            before = len(traces)
+    assert len(traces) == before
 
 
 def test_a_density_that_is_nowhere_finite():

@@ -74,9 +74,9 @@ class Defensive(eqx.Module):
 
     posterior: Callable[[Float[Array, " size"]], Float[Array, ""]]
     log_z: Float[Array, ""]
+    log_z_se: Float[Array, ""]
     wide: Student
     share: float = eqx.field(static=True)
-    log_z_se: float = eqx.field(static=True)
 
     @staticmethod
     def of(
@@ -87,7 +87,8 @@ class Defensive(eqx.Module):
         own, other = spread(rng, z, min(len(z), BRIDGE)), wide.draw(rng, BRIDGE)
         ratios = [values(posterior, x) - values(wide, x) for x in (own, other)]
         log_z, se = bridge(*ratios)
-        return Defensive(posterior, jnp.asarray(log_z, jnp.result_type(float)), wide, share, se)
+        found = (jnp.asarray(x, jnp.result_type(float)) for x in (log_z, se))  # no constants of programs
+        return Defensive(posterior, *found, wide, share)
 
     def refitted(self, z: Float[np.ndarray, "n size"], weights: Weights, share: float) -> "Defensive":
         """With the Student's t where weighted points of the target are, in this share.
@@ -100,7 +101,7 @@ class Defensive(eqx.Module):
         old = np.asarray(self.wide.factor, np.float64) / WIDEN
         mixed = (weights.ess * own + SHRINK * old @ old.T) / (weights.ess + SHRINK)
         wide = Student.of(mean, mixed)
-        return Defensive(self.posterior, self.log_z, wide, share, self.log_z_se)
+        return Defensive(self.posterior, self.log_z, self.log_z_se, wide, share)
 
     def hop_factor(self) -> Float[Array, "size size"]:
         """The Cholesky factor of a random walk's step on what the Student's t was fitted to."""
