@@ -123,7 +123,7 @@ def test_chains_that_are_too_short_go_on():
     assert len(np.unique(pool)) > 1000
     sd = float(base.posterior.likelihood.sd)
     assert abs(pool.mean() - float(base.posterior.likelihood.mean)) < 4.5 * sd / 600**0.5
-    draft = replace(draft, z=base.unconstrained())
+    draft = replace(draft, z=base.unconstrained(), log_density=np.zeros((4, 500)))
     assert len(fresh(jax.random.key(0), draft, 600)) == 2000  # enough already
 
 
