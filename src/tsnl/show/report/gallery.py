@@ -146,11 +146,11 @@ def correction_picture(result: Inference) -> Picture | None:
     before = {label: values[..., prior.labels.index(label)] for label in after}
     parts = [f"{label} {before[label].mean():.3g} to {x.mean():.3g}" for label, x in after.items()]
     alt = f"Marginals before and after the correction; means moved from {'; '.join(parts)}."
-    caption = "In colour the draws as the exact likelihood has them, outlined as the kernel had them."
-    names = ("corrected", "before")
+    caption = "Filled, the draws before the correction; outlined, as the exact likelihood has them."
+    names = ("before", "corrected")
 
     def draw(dark: bool) -> Any:
-        return marginal_figure(after, before, names=names, dark=dark)
+        return marginal_figure(before, after, names=names, dark=dark)
 
     return take("correction", draw, alt, caption)
 
