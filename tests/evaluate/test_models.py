@@ -9,6 +9,7 @@ import numpyro.distributions as dist
 import pytest
 
 import tsnl
+from paper.problems import linear_reference
 from tsnl import MCMC, TSNL, ExactMCMC, Training
 from tsnl.evaluate.models import Comparison, compare_models, discrete
 from tsnl.kernel import Mixture
@@ -108,16 +109,29 @@ def learned(a):
     return tsnl.infer(model, PRIOR, SERIES, METHOD, seed=0, progress=False)
 
 
+def exact(a):
+    """The log-evidence by quadrature over z = log Q."""
+    grid = np.linspace(-12, 6, 3601)
+    log_p = linear_reference(Problem.of(LinearGaussian(A=a), PRIOR, SERIES), grid)
+    return np.log(np.trapezoid(np.exp(log_p - log_p.max()), grid)) + log_p.max()
+
+
 @pytest.mark.slow
-def test_by_kernels():
-    found = compare_models({"walk": learned(0.9), "noise": learned(0.0)})
-    assert found.best == "walk"
+def test_by_kernels_and_corrected():
+    given = {"walk": learned(0.9), "noise": learned(0.0)}
+    found = compare_models(given)
     assert {len(scores) for scores in found.scores.values()} == {10}
+    assert all(np.isfinite(scores).all() for scores in found.scores.values())
     assert found.evidences["walk"].source == "kernel"
     with pytest.raises(ValueError, match="first is 19, expected 2 to 18"):
-        compare_models({"walk": learned(0.9), "noise": learned(0.0)}, first=19)
-    mixed = {"walk": learned(0.9).correct(seed=0, progress=False), "noise": learned(0.0)}
-    assert "The evidences are of different kinds" in str(compare_models(mixed, scores=False))
+        compare_models(given, first=19)
+    right = {name: result.correct(seed=0, progress=False) for name, result in given.items()}
+    found = compare_models(right, scores=False)
+    for name, a in (("walk", 0.9), ("noise", 0.0)):
+        evidence = found.evidences[name]
+        assert abs(evidence.log_evidence - exact(a)) < 4.5 * evidence.se + 1e-3
+    mixed = compare_models({"walk": right["walk"], "noise": given["noise"]}, scores=False)
+    assert "The evidences are of different kinds: exact likelihood, kernel." in str(mixed)
 
 
 @pytest.mark.slow
