@@ -26,7 +26,7 @@ from benchmarks.zoo import ZOO
 from benchmarks.zoo.references import load
 from paper import LINEAR, PREDATOR_PREY, VOLATILITY
 from paper.problems import linear_reference
-from paper.references import LINEAR_GRID, VOLATILITY_GRID
+from paper.references import LINEAR_GRID, VOLATILITY_GRID, quantiles
 from tsnl.checks.uniformity import rank_ecdf
 from tsnl.evaluate.metrics import sliced_wasserstein
 from tsnl.methods.api import Outcome
@@ -49,8 +49,7 @@ NUM_RANKED = 39
 
 def of_grid(grid, log_p, count=2000):
     """Evenly spaced quantiles of a density on a grid, as draws."""
-    mass = np.cumsum(np.exp(log_p - log_p.max()))
-    return np.interp((np.arange(count) + 0.5) / count, mass / mass[-1], grid)[:, None]
+    return quantiles(grid, log_p, (np.arange(count) + 0.5) / count)[:, None]
 
 
 def pose(name, seed):
