@@ -87,8 +87,9 @@ class Defensive(eqx.Module):
         own, other = spread(rng, z, min(len(z), BRIDGE)), wide.draw(rng, BRIDGE)
         ratios = [values(posterior, x) - values(wide, x) for x in (own, other)]
         log_z, se = bridge(*ratios)
-        found = (jnp.asarray(x, jnp.result_type(float)) for x in (log_z, se))  # no constants of programs
-        return Defensive(posterior, *found, wide, share)
+        dtype = jnp.result_type(float)  # as arrays they are no constants of compiled programs
+        constant, error = jnp.asarray(log_z, dtype), jnp.asarray(se, dtype)
+        return Defensive(posterior, constant, error, wide, share)
 
     def refitted(self, z: Float[np.ndarray, "n size"], weights: Weights, share: float) -> "Defensive":
         """With the Student's t where weighted points of the target are, in this share.
