@@ -14,6 +14,7 @@ from tsnl.runtime.progress import progress_for
 from tsnl.runtime.seeds import key_of
 from tsnl.store import results
 from tsnl.store.folder import RunFolder
+from tsnl.store.place import as_folder
 
 
 def infer(
@@ -60,9 +61,7 @@ def infer(
     check_capabilities(method, problem)
     store = None
     if folder is not None:
-        if not str(folder).strip():
-            raise ValueError("folder is empty: give a path such as 'run', or None to keep nothing.")
-        store = RunFolder.open(Path(folder), problem, method, seed, resume)
+        store = RunFolder.open(as_folder(folder), problem, method, seed, resume)
         if store.finished:
             return load(folder, model=problem.model, prior=problem.prior)
         problem = replace(problem, store=store)

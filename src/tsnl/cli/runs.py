@@ -54,14 +54,21 @@ def run_into(
     """
     if not resume:
         refuse_to_overwrite(folder)
-    fresh = not folder.exists()
-    begun = has_begun(folder) or (folder / RESULT).exists()
-    folder.mkdir(parents=True, exist_ok=True)
-    if not begun:
-        write_text(folder / CONFIG, to_toml(settings, method))
     given = {"inputs": question.inputs, "seed": settings.seed, "folder": folder, "resume": resume}
-    try:
+    with keeping(folder):
+        begun = has_begun(folder) or (folder / RESULT).exists()
+        folder.mkdir(parents=True, exist_ok=True)
+        if not begun:
+            write_text(folder / CONFIG, to_toml(settings, method))
         return infer(*question[:3], method, **given)
+
+
+@contextmanager
+def keeping(folder: Path) -> Iterator[None]:
+    """What a run that is stopped here has finished is kept, if it is anything at all."""
+    fresh = not folder.exists()
+    try:
+        yield
     except KeyboardInterrupt:
         hint = (
             f"tsnl: stopped; {folder} keeps what is finished: go on by the same command with --resume."
@@ -76,6 +83,12 @@ def run_into(
             if fresh:
                 with suppress(OSError):  # somebody else put something there
                     folder.rmdir()
+
+
+def one_way(resume: bool, force: bool) -> None:
+    """Refuse what cannot be done at once."""
+    if resume and force:
+        raise ValueError("--resume goes on with a run and --force deletes it: choose one.")
 
 
 def make_place(folder: Path, force: bool, *, can_resume: bool = True) -> None:
@@ -141,9 +154,11 @@ def kept_title(folder: Path) -> str | None:
     return read_settings(kept).title if kept.exists() else None
 
 
-def check_run(folder: Path, result: Result, replicates: int, refit: bool) -> Report:
+def check_run(
+    folder: Path, result: Result, replicates: int, refit: bool, correct: int = 0, local: bool = False
+) -> Report:
     """Check a run and keep what the checks said."""
-    found = result.check(num_replicates=replicates, refit=refit)
+    found = result.check(num_replicates=replicates, refit=refit, correct=correct, local=local)
     write_text(folder / CHECKS, found.to_json())
     return found
 

@@ -4,6 +4,7 @@
     data.npz            the observed series and their inputs
     simulations/        finished simulations, a file for each chunk of them
     rounds/             draws, records and kernel of each finished round
+    blocks/             filter runs of a correction, as they finish
     result.json, draws.npz, kernel.safetensors      the result, once there is one
 
 A folder is one run of one question: what is in it carries the question's mark, and a file with another
@@ -146,9 +147,30 @@ class RunFolder:
         }
         write_json(place, facts)
 
-    def _check_mark(self, found: Any, number: int) -> None:
-        if str(found) != f"{self.mark} {number}":
+    def block(self, name: str) -> dict[str, np.ndarray] | None:
+        """The arrays that were kept under a name, or None."""
+        place = self._block(name)
+        if not place.exists():
+            return None
+        try:
+            found = read_npz(place)
+            self._check_mark(found.pop("run", None), name)
+        except Exception as error:
+            raise ValueError(f"{place} is damaged ({error}): delete it to make it again.") from error
+        return found
+
+    def keep_block(self, name: str, arrays: dict[str, Any]) -> None:
+        """Keep arrays under a name."""
+        place = self._block(name)
+        place.parent.mkdir(exist_ok=True)
+        write_npz(place, {**arrays, "run": np.array(f"{self.mark} {name}")})
+
+    def _check_mark(self, found: Any, part: int | str) -> None:
+        if str(found) != f"{self.mark} {part}":
             raise ValueError("it is of another run, or of another part of this one")
+
+    def _block(self, name: str) -> Path:
+        return self.path / "blocks" / f"{name}.npz"
 
     def _round(self, number: int) -> Path:
         return self.path / "rounds" / f"{number:04d}.json"

@@ -1,6 +1,6 @@
 """Particle marginal Metropolis-Hastings."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import erfc
 from typing import Any, ClassVar, Literal
 
@@ -12,7 +12,7 @@ from jaxtyping import Array, Key
 from tsnl.likelihood.estimate import Estimate
 from tsnl.methods.api import Method, Outcome
 from tsnl.methods.particle.budget import Ledger, allot, divide
-from tsnl.methods.particle.pilot import Particles, choose_particles, start
+from tsnl.methods.particle.pilot import Particles, central, choose_particles, start
 from tsnl.problem import Problem
 from tsnl.runtime.checked import check_fields
 from tsnl.runtime.progress import Progress
@@ -88,9 +88,10 @@ class PMMH(Method):
         chains, proposal, path = runner.steps(keys[1], target, state, "search", 0, num_search, goal)
         chains, restarted = rescue(keys[2], chains)
         auto = self.num_particles == "auto"
-        chosen = choose_particles(keys[3], target, path, chains, auto, allotted, ledger)
+        centre = central(path, chains)
+        chosen = choose_particles(keys[3], target, centre, auto, allotted, ledger)
 
-        target = replace(target, num_particles=chosen.num_particles)
+        target = target.with_particles(chosen.num_particles)
         noise = 3 * chosen.variance**0.5
         chains, more = rescue(keys[2], anew(keys[4], target, chains, ledger), noise)
         runs = ledger.runs(chosen.num_particles)

@@ -10,7 +10,8 @@ from tsnl.checks.checks import learned_likelihood
 from tsnl.checks.one_step import NUM_THINNED
 from tsnl.checks.replicates import replicate
 from tsnl.methods.api import Inference
-from tsnl.problem.draws import thinned
+from tsnl.methods.particle.second import BEFORE
+from tsnl.problem.draws import constrained, thinned
 from tsnl.runtime.seeds import key_of
 from tsnl.show.plots import (
     learning_figure,
@@ -148,10 +149,31 @@ def posterior_picture(result: Inference, most: int) -> Picture:
 
     def draw(dark: bool) -> Any:
         if len(found) > MOST_PAIRS:
-            return marginal_figure(found, prior, dark=dark)
+            return marginal_figure(found, prior=prior, dark=dark)
         return pair_figure(found, prior=prior, dark=dark)
 
     return take("posterior", draw, alt, caption)
+
+
+def correction_picture(result: Inference, most: int) -> Picture | None:
+    """Each marginal before and after a correction, where there was one."""
+    if BEFORE not in result.arrays:
+        return None
+    prior = result.problem.prior
+    theta = constrained(prior, result.arrays[BEFORE])
+    values = np.asarray(prior.coordinates(theta))
+    after = dict(list(result.coordinates().items())[:most])
+    before = {label: values[..., prior.labels.index(label)] for label in after}
+    parts = [f"{label} {before[label].mean():.3g} to {x.mean():.3g}" for label, x in after.items()]
+    alt = f"Marginals before and after the correction; means moved from {'; '.join(parts)}."
+    caption = "Filled, the draws before the correction; outlined, as the exact likelihood has them."
+    caption += left_out(most, prior.size, "parameters")
+    names = ("before", "corrected")
+
+    def draw(dark: bool) -> Any:
+        return marginal_figure(before, after, names=names, dark=dark)
+
+    return take("correction", draw, alt, caption)
 
 
 def learning_picture(result: Inference) -> Picture | None:
