@@ -10,6 +10,7 @@ from tsnl.methods.particle.correct import Correct, moved_words
 from tsnl.methods.particle.second import BEFORE, draft_of
 from tsnl.models.base import Filterable, StateSpaceModel
 from tsnl.runtime.progress import Silent
+from tsnl.runtime.reader import remedy
 from tsnl.sampling.importance import MAX_K_HAT
 
 OFFERED = ("windows", "lag", "budget")  # checks of what a correction mends
@@ -38,7 +39,8 @@ def check_correction(key: Key[Array, ""], result: Inference, num_draws: int) -> 
         ValueError: fewer draws than weights need.
     """
     if num_draws < FEWEST:
-        raise ValueError(f"correct is {num_draws}, expected 0, or at least {FEWEST} draws to weigh.")
+        name = remedy(python="correct", command="--correct")
+        raise ValueError(f"{name} is {num_draws}, expected 0, or at least {FEWEST} draws to weigh.")
     method = Correct(num_draws=num_draws, min_ess=1, num_moves=0)
     outcome = method.improve(key, result.problem, draft_of(result), Silent())
     record = outcome.history[-1]
@@ -48,8 +50,8 @@ def check_correction(key: Key[Array, ""], result: Inference, num_draws: int) -> 
     figures = {name: record[name] for name in ("mean_shift", "sd_shift", "k_hat", "ess", "draws")}
     sentence = f"Corrected by the exact likelihood, {moved_words(record)}; k-hat {record['k_hat']:.2f}, "
     sentence += f"effective size {record['ess']:.0f} of {record['draws']}."
-    remedy = "" if level == "pass" else "Take the exact posterior: result.correct(seed=0)."
-    return Verdict("correction", level, sentence, remedy, figures), outcome.cost - result.cost
+    advice = "" if level == "pass" else f"Take the exact posterior: {_how()}."
+    return Verdict("correction", level, sentence, advice, figures), outcome.cost - result.cost
 
 
 def correction_record(result: Inference) -> dict[str, Any]:
@@ -68,17 +70,26 @@ def check_corrected(result: Inference) -> Verdict:
     level: Level = "pass" if record["reliable"] else "look"
     sentence = f"The draws are corrected by the exact likelihood: {moved_words(record)}; "
     sentence += f"effective size {record.get('chain_ess', record['ess']):.0f}."
-    remedy = "" if level == "pass" else "Correct with more draws and moves; result.status says why."
+    advice = ""
+    if level != "pass":
+        advice = remedy(
+            python="Correct with more draws and moves; result.status says why.",
+            command="Correct with more --draws; the status of the run says why.",
+        )
     figures = {name: record.get(name) for name in ("mean_shift", "sd_shift", "k_hat", "ess", "r_hat")}
-    return Verdict("correction", level, sentence, remedy, figures)
+    return Verdict("correction", level, sentence, advice, figures)
 
 
 def offered(verdicts: list[Verdict]) -> list[Verdict]:
     """The same, with the correction among the remedies of what it mends."""
-    more = " Or take the exact posterior, as the model has densities: result.correct(seed=0)."
+    more = f" Or take the exact posterior, as the model has densities: {_how()}."
     return [
         Verdict(v.name, v.verdict, v.sentence, v.remedy + more, v.figures)
         if v.name in OFFERED and v.remedy
         else v
         for v in verdicts
     ]
+
+
+def _how() -> str:
+    return remedy(python="result.correct(seed=0)", command="tsnl correct RUN")

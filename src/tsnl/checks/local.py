@@ -26,6 +26,7 @@ from tsnl.predict.draws import each_draw
 from tsnl.predict.futures import KernelFuture
 from tsnl.problem import Problem
 from tsnl.problem.draws import evenly
+from tsnl.runtime.reader import remedy
 from tsnl.sampling import resampling
 
 # A classifier that is right in so many of a hundred cases: a shift of one of two normals by half an sd
@@ -74,8 +75,8 @@ def check_law(
     n = min(map(len, pair))
     if n < FEWEST:
         sentence = f"Only {n} series of the kernel and of the simulator are finite."
-        remedy = "Look at the simulator, and at forecasts of the kernel, at draws of the posterior."
-        return Verdict("kernel's law", "look", sentence, remedy, {"series": n})
+        advice = "Look at the simulator, and at forecasts of the kernel, at draws of the posterior."
+        return Verdict("kernel's law", "look", sentence, advice, {"series": n})
     found = c2st(pair[0][:n], pair[1][:n])
     p = float(ndtr(-(found - 0.5) * 2 * np.sqrt(2 * n)))
     level: Level = "pass"
@@ -83,8 +84,8 @@ def check_law(
         level = "look" if found < FAIL_ACCURACY else "fail"
     sentence = f"A classifier tells the kernel's series from simulated ones in {100 * found:.0f} of 100 "
     sentence += f"cases, 50 being chance ({spoken(p)})."
-    remedy = "" if level == "pass" else "Learn from more simulations there: result.refine."
-    return Verdict("kernel's law", level, sentence, remedy, {"c2st": found, "p_value": p, "series": n})
+    advice = "" if level == "pass" else f"Learn from more simulations there: {_how()}."
+    return Verdict("kernel's law", level, sentence, advice, {"c2st": found, "p_value": p, "series": n})
 
 
 def local_ranks(
@@ -135,10 +136,10 @@ def check_local(
     level = by_p_value(p)
     sentence = f"Series simulated at the posterior give back their parameters: ranks {spoken(p)}, "
     sentence += f"bias {bias:.2f} sd, errors {worst:.2f} times as large as they should be."
-    remedy = ""
+    advice = ""
     if level != "pass":
         how = "too narrow" if worst > NARROW else "too wide" if worst < WIDE else "off centre"
-        remedy = f"The posterior is {how}: learn from more simulations there, result.refine."
+        advice = f"The posterior is {how}: learn from more simulations there, {_how()}."
     figures = {
         "p_value": p,
         "bias": scores.mean(axis=0).tolist(),
@@ -146,4 +147,8 @@ def check_local(
         "ess": float(np.median(sizes)),
         "series": int(whole.sum()),
     }
-    return Verdict("local calibration", level, sentence, remedy, figures)
+    return Verdict("local calibration", level, sentence, advice, figures)
+
+
+def _how() -> str:
+    return remedy(python="result.refine(simulations=..., seed=...)", command="tsnl refine RUN")

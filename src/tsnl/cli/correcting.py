@@ -1,15 +1,15 @@
 """A run corrected to the exact posterior, as a run of its own."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tsnl.cli.fitting import finish
 from tsnl.cli.options import Settings, to_toml
-from tsnl.cli.runs import CONFIG, keeping, kept_title, make_place, one_way, read_run
+from tsnl.cli.runs import keeping, kept_title, make_place, one_way, read_run
 from tsnl.methods import Correct, DelayedPMMH
 from tsnl.methods.particle.second import Second
-from tsnl.store.files import write_text
 
 
 def corrector(draws: int, particles: int | None, max_cost: int | None, delayed: bool) -> Second:
@@ -38,8 +38,8 @@ def correct_run(
     if not resume:
         make_place(out, force)
     begin = time.perf_counter()
-    with keeping(out):
-        found = result.correct(method, seed=seed, folder=out, resume=resume)
     title = title or kept_title(run) or f"{run.name}, corrected"
-    write_text(out / CONFIG, to_toml(Settings(seed=seed, title=title), found.method))
+    method = replace(method, first=result.method)
+    with keeping(out, to_toml(Settings(seed=seed, title=title), method)):
+        found = result.correct(method, seed=seed, folder=out, resume=resume)
     finish(out, found, time.perf_counter() - begin, title, replicates=0, refit=False)

@@ -47,26 +47,26 @@ class Question(NamedTuple):
 def run_into(
     folder: Path, question: Question, method: Method, settings: Settings, resume: bool = False
 ) -> Result:
-    """Infer and keep the run as it goes; Ctrl-C leaves a folder that `resume` goes on with.
-
-    The configuration is written first, so that a run that is killed has it too. Nothing is kept of a run
-    that never made a simulation.
-    """
+    """Infer and keep the run as it goes; Ctrl-C leaves a folder that `resume` goes on with."""
     if not resume:
         refuse_to_overwrite(folder)
     given = {"inputs": question.inputs, "seed": settings.seed, "folder": folder, "resume": resume}
-    with keeping(folder):
-        begun = has_begun(folder) or (folder / RESULT).exists()
-        folder.mkdir(parents=True, exist_ok=True)
-        if not begun:
-            write_text(folder / CONFIG, to_toml(settings, method))
+    with keeping(folder, to_toml(settings, method)):
         return infer(*question[:3], method, **given)
 
 
 @contextmanager
-def keeping(folder: Path) -> Iterator[None]:
-    """What a run that is stopped here has finished is kept, if it is anything at all."""
+def keeping(folder: Path, config: str) -> Iterator[None]:
+    """Where a run is made: what it has finished is kept when it is stopped, if it is anything at all.
+
+    The configuration is written first, so that a run that is killed has it too. Nothing is kept of a run
+    that never made a simulation.
+    """
     fresh = not folder.exists()
+    begun = has_begun(folder) or (folder / RESULT).exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    if not begun:
+        write_text(folder / CONFIG, config)
     try:
         yield
     except KeyboardInterrupt:

@@ -15,6 +15,8 @@ from tsnl.methods.api import Inference
 from tsnl.posterior import Stream
 from tsnl.posterior.evidence import Evidence
 from tsnl.result import Result
+from tsnl.runtime.checked import check_field, fits, whole_number
+from tsnl.runtime.reader import remedy
 
 PARTICLES = 1000  # that follow the second part of the series
 
@@ -107,6 +109,9 @@ def compare_models(
         TypeError: a result has no likelihood.
     """
     _check(results)
+    check_field("scores", scores, bool)
+    if first is not None:
+        whole_number("first", first, 2)
     weights = _prior(list(results), prior)
     evidences = {name: result.evidence(seed=seed) for name, result in results.items()}
     joint = np.array([evidences[name].log_evidence + np.log(weights[name]) for name in results])
@@ -126,7 +131,8 @@ def compare_models(
 
 def _check(results: Mapping[str, Any]) -> None:
     if len(results) < 2:
-        raise ValueError(f"{len(results)} model(s): give at least two, as in {{'a': one, 'b': other}}.")
+        two = remedy(python="{'a': one, 'b': other}", command="tsnl compare-models run-a run-b")
+        raise ValueError(f"{len(results)} model(s): give at least two, as in {two}.")
     for name, result in results.items():
         if not isinstance(result, Result):
             raise TypeError(f"{name} is a {type(result).__name__}, expected a result of tsnl.infer.")
@@ -143,7 +149,8 @@ def _check(results: Mapping[str, Any]) -> None:
             which = {True: "probabilities of counts", False: "densities of reals"}
             raise ValueError(
                 f"{name} gives {_kinds(one, which)} and {other_name} {_kinds(other, which)}: these have "
-                f"no common scale. Let both simulators give integers, and infer with the same counts=."
+                f"no common scale. Let both simulators give integers, and infer with the same "
+                f"{remedy(python='counts=', command='--set counts=')}."
             )
 
 
@@ -167,7 +174,7 @@ def _kinds(result: Inference, which: dict[bool, str]) -> str:
 def _prior(names: list[str], prior: Mapping[str, float] | None) -> dict[str, float]:
     if prior is None:
         return dict.fromkeys(names, 1.0)
-    if set(prior) != set(names) or not all(value > 0 for value in prior.values()):
+    if set(prior) != set(names) or not all(fits(value, float) and value > 0 for value in prior.values()):
         raise ValueError(f"prior is {dict(prior)}, expected a positive number for each of {names}.")
     return dict(prior)
 

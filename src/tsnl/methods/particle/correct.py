@@ -15,6 +15,7 @@ from tsnl.methods.particle.weigh import Weigher, middle
 from tsnl.posterior import sample_posterior
 from tsnl.problem import Problem
 from tsnl.runtime.progress import Progress
+from tsnl.runtime.reader import remedy
 from tsnl.sampling import MCMC, diagnostics
 from tsnl.sampling.defensive import Defensive, covariance, mixture, values
 from tsnl.sampling.delayed import Walkers
@@ -155,7 +156,8 @@ class Correct(Second):
         text += f" each, acceptance {record['acceptance']:.2f}"
         if not healthy(record):
             text += diagnostics.health_note(record["r_hat"], record["chain_ess"])
-            text += "; raise num_moves, or run the first method with more simulations"
+            more = remedy(python="raise num_moves", command="weigh more draws (--draws)")
+            text += f"; {more}, or run the first method with more simulations"
         return text
 
 

@@ -21,6 +21,7 @@ from tsnl.methods.particle.second import BEFORE, Second, require_proposal
 from tsnl.methods.particle.weigh import Weigher, middle
 from tsnl.problem import Problem
 from tsnl.runtime.progress import Progress
+from tsnl.runtime.reader import remedy
 from tsnl.sampling import diagnostics
 from tsnl.sampling.defensive import Defensive, values
 from tsnl.sampling.delayed import Walkers
@@ -86,7 +87,9 @@ class DelayedPMMH(Second):
             raise FloatingPointError(
                 f"No chain accepted any of its {path.z.shape[1] - skip} steps with "
                 f"{weigher.chosen.num_particles} particles: give more particles or "
-                f"num_particles='auto', raise max_cost, or run the first method with more simulations."
+                f"{remedy(python="num_particles='auto'", command='no --particles')}, raise "
+                f"{remedy(python='max_cost', command='--max-cost')}, or run the first method with more "
+                f"simulations."
             )
         found = path.z[:, skip:]
         record = self._record(weigher, found, path.accepted[:, skip:]) | moved(before, found)

@@ -15,6 +15,7 @@ from tsnl.methods.particle.second import Second, kept
 from tsnl.problem import Problem
 from tsnl.runtime.blocks import by_block
 from tsnl.runtime.progress import Progress
+from tsnl.runtime.reader import remedy
 from tsnl.sampling.defensive import Defensive
 from tsnl.sampling.delayed import Walkers, advance
 from tsnl.sampling.pseudo_marginal import BLOCK, POINTS, Path, estimates
@@ -106,7 +107,8 @@ class Weigher:
             raise FloatingPointError(
                 f"All {len(z)} filters of {self.target.num_particles} particles at the draws collapsed: "
                 f"no particle could explain some row of the series. Give more particles, or compare "
-                f"simulations at the draws with the series: result.check()."
+                f"simulations at the draws with the series: "
+                f"{remedy(python='result.check()', command='tsnl check RUN')}."
             )
         return found
 
