@@ -177,9 +177,7 @@ def test_a_saved_result_is_no_run_of_another_question(kept, tmp_path):
         other.save(folder)
     other.save(tmp_path / "saved")
     for resume in (False, True):
-        with pytest.raises(
-            FileExistsError, match=r"was saved there.*tsnl.load, delete it, or choose another"
-        ):
+        with pytest.raises(FileExistsError, match=r"was saved there.*tsnl.load, delete it, or"):
             run(tmp_path / "saved", resume=resume, seed=1)
     for name in RESULT_FILES:  # by hand
         shutil.copy(tmp_path / "saved" / name, folder / name)

@@ -84,12 +84,13 @@ class DelayedPMMH(Second):
         path = weigher.walk(keys[3], cheap, walkers, total)
         skip = min(self.num_warmup, path.z.shape[1] // 3)
         if not path.accepted[:, skip:].any():
+            auto = remedy(
+                python="num_particles='auto', raise max_cost", command="no --particles, raise --max-cost"
+            )
             raise FloatingPointError(
                 f"No chain accepted any of its {path.z.shape[1] - skip} steps with "
                 f"{weigher.chosen.num_particles} particles: give more particles or "
-                f"{remedy(python="num_particles='auto'", command='no --particles')}, raise "
-                f"{remedy(python='max_cost', command='--max-cost')}, or run the first method with more "
-                f"simulations."
+                f"{auto}, or run the first method with more simulations."
             )
         found = path.z[:, skip:]
         record = self._record(weigher, found, path.accepted[:, skip:]) | moved(before, found)
