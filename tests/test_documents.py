@@ -10,7 +10,7 @@ import typer
 from tsnl.cli.entry import commands as all_commands
 
 ROOT = Path(__file__).parents[1]
-SLOW = ("trust.md", "simulators.md", "quickstart-cluster.md", "quickstart-python.md")
+SLOW = ("trust.md", "exact.md", "simulators.md", "quickstart-cluster.md", "quickstart-python.md")
 PATHS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 DOCUMENTS = [
     pytest.param(path, marks=pytest.mark.slow if path.name in SLOW else (), id=path.name)

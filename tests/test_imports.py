@@ -28,8 +28,8 @@ LAYERS = {
     "predictions and checks": ["predict", "checks"],
     "saved runs": ["store"],
     "show": ["show"],
-    "result": ["result", "inference"],
-    "calibration": ["evaluate.calibration"],
+    "result": ["follow_up", "result", "inference"],
+    "calibration": ["evaluate.calibration", "evaluate.models"],
     "command line": ["cli", "__main__"],
 }
 

@@ -8,9 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tsnl import kernel, likelihood, models, simulation
+    from tsnl.evaluate.models import compare_models
     from tsnl.inference import infer
     from tsnl.kernel.training import Training
-    from tsnl.methods import MCMCABC, PMMH, SMCABC, SNL, TSNL, ExactMCMC, RejectionABC
+    from tsnl.methods import (
+        MCMCABC,
+        PMMH,
+        SMCABC,
+        SNL,
+        TSNL,
+        Correct,
+        DelayedPMMH,
+        ExactMCMC,
+        RejectionABC,
+    )
     from tsnl.methods.api import Method
     from tsnl.models import StateSpaceModel
     from tsnl.predict.forecast import Forecast
@@ -31,6 +42,8 @@ __all__ = [
     "SNL",
     "TSNL",
     "BlackBox",
+    "Correct",
+    "DelayedPMMH",
     "ExactMCMC",
     "Forecast",
     "Method",
@@ -43,6 +56,7 @@ __all__ = [
     "Table",
     "Training",
     "as_series",
+    "compare_models",
     "infer",
     "kernel",
     "likelihood",
@@ -54,6 +68,8 @@ __all__ = [
 
 _HOMES = {
     "BlackBox": "simulation",
+    "Correct": "methods",
+    "DelayedPMMH": "methods",
     "ExactMCMC": "methods",
     "Forecast": "predict.forecast",
     "MCMC": "sampling",
@@ -72,6 +88,7 @@ _HOMES = {
     "Table": "simulation",
     "Training": "kernel.training",
     "as_series": "problem",
+    "compare_models": "evaluate.models",
     "infer": "inference",
     "load": "result",
     "register": "store.registry",

@@ -4,15 +4,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jax
-
 from tsnl.methods import TSNL
 from tsnl.methods.api import Method, check_capabilities
 from tsnl.problem import Problem
 from tsnl.result import Result, load
+from tsnl.runtime.checked import check_field, check_seed
 from tsnl.runtime.compilation import cache_compilations, make_room
 from tsnl.runtime.progress import progress_for
+from tsnl.runtime.seeds import key_of
+from tsnl.store import results
 from tsnl.store.folder import RunFolder
+from tsnl.store.place import as_folder
 
 
 def infer(
@@ -38,35 +40,37 @@ def infer(
         method: what to do; `TSNL()` where None.
         inputs: known inputs (T,) or (T, d_u), passed to the model's laws row by row and to the kernel's
             context; or a list of them, one for each series.
-        seed: one integer; the same seed on the same machine gives the same draws to the bit.
+        seed: any non-negative integer; the same one on the same machine, with the same number of visible
+            cores, gives the same draws to the bit.
         progress: show a bar where there is a terminal.
         folder: where to keep the run: simulations and rounds as they finish, then the result, for
             `tsnl.load`. A run that was cut off, at whatever moment, can go on from there.
         resume: go on with the run in the folder, if there is one: it comes to the same draws, to the
-            bit, as if it had never been cut off.
+            bit, as if it had never been cut off, where as many cores are visible as before.
 
     Raises:
         FileExistsError: the folder holds a run, and resume is False.
         ValueError: it holds a run of another question.
     """
-    method = TSNL() if method is None else method
+    check_field("progress", progress, bool)
+    check_field("resume", resume, bool)
+    seed, method = check_seed(seed), TSNL() if method is None else method
     cache_compilations()
     make_room()
     problem = Problem.of(model, prior, series, inputs)
     check_capabilities(method, problem)
+    store = None
     if folder is not None:
-        if not str(folder).strip():
-            raise ValueError("folder is empty: give a path such as 'run', or None to keep nothing.")
-        store = RunFolder.open(Path(folder), problem, method, seed, resume)
+        store = RunFolder.open(as_folder(folder), problem, method, seed, resume)
         if store.finished:
             return load(folder, model=problem.model, prior=problem.prior)
         problem = replace(problem, store=store)
     watcher = progress_for(progress)
     try:
-        outcome = method.run(jax.random.key(seed), problem, watcher)
+        outcome = method.run(key_of(seed), problem, watcher)
     finally:
         watcher.close()
     result = Result.of(problem, method, outcome, seed)
-    if folder is not None:
-        result.save(folder)
+    if store is not None:
+        results.write(store.path, result, store.mark)
     return result

@@ -5,13 +5,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import jax
-
 from tsnl.checks.checks import check
 from tsnl.checks.replicates import Summary
 from tsnl.checks.verdict import Report
+from tsnl.follow_up import FollowUp
 from tsnl.likelihood.paths import Kind
-from tsnl.methods.api import Inference, Method, Outcome
+from tsnl.methods.api import Method, Outcome
 from tsnl.methods.sequential.refine import refine
 from tsnl.posterior import Stream
 from tsnl.predict.forecast import Forecast, Source, draw_forecast
@@ -20,13 +19,19 @@ from tsnl.predict.track import Track
 from tsnl.problem import Problem
 from tsnl.problem.draws import constrained, thin
 from tsnl.problem.prior import Prior
+from tsnl.runtime.checked import check_field, whole_number
+from tsnl.runtime.seeds import key_of
 from tsnl.simulation.failures import FailureLog
 from tsnl.store import results
 
 
 @dataclass(frozen=True)
-class Result(Inference):
-    """What `tsnl.infer` gives back; its attributes are those of `tsnl.methods.api.Inference`."""
+class Result(FollowUp):
+    """What `tsnl.infer` gives back.
+
+    Its attributes are those of `tsnl.methods.api.Inference`; what else can be asked without a new
+    inference is in `tsnl.follow_up.FollowUp`.
+    """
 
     @staticmethod
     def of(problem: Problem, method: Method, outcome: Outcome, seed: int) -> "Result":
@@ -79,8 +84,9 @@ class Result(Inference):
         Raises:
             TypeError: the model has no `log_observation`.
         """
+        whole_number("num_particles", num_particles, 2)
         theta = thin(self.draws, num_draws)
-        return draw_states(jax.random.key(seed), self.problem, theta, kind, num_particles)
+        return draw_states(key_of(seed), self.problem, theta, kind, num_particles)
 
     def track(
         self, *, seed: int, num_draws: int = 200, num_particles: int = 500, num_theta: int = 2000
@@ -129,7 +135,8 @@ class Result(Inference):
         Raises:
             TypeError: there is no kernel of rows, or the model has no `log_observation`.
         """
-        key, theta = jax.random.key(seed), thin(self.draws, num_draws)
+        whole_number("num_particles", num_particles, 2)
+        key, theta = key_of(seed), thin(self.draws, num_draws)
         kernel = None if self.posterior is None else self.posterior.kernel
         return draw_forecast(key, self.problem, kernel, theta, horizon, inputs, source, num_particles)
 
@@ -182,6 +189,8 @@ class Result(Inference):
         summaries: Mapping[str, Summary] | None = None,
         num_replicates: int = 199,
         refit: bool = True,
+        correct: int = 0,
+        local: bool = False,
         seed: int = 0,
     ) -> Report:
         """Can it be trusted? All checks that apply, each with a verdict and a remedy.
@@ -191,9 +200,17 @@ class Result(Inference):
             num_replicates: series to simulate at draws of the posterior, T calls of the dynamics each;
                 0 for none.
             refit: whether to learn the kernel again, with the lag and with twice the lag.
+            correct: draws to weigh by the exact likelihood, where the model has densities, which says
+                how far the posterior is off; a filter run each; 0 for none.
+            local: whether to ask of the replicates, which needs no densities, whether a classifier tells
+                them from the kernel's own series, and whether the kernel finds back their parameters.
             seed: of the replicates and of learning.
         """
-        return check(self, summaries=summaries, num_replicates=num_replicates, refit=refit, seed=seed)
+        whole_number("num_replicates", num_replicates, 0)
+        whole_number("correct", correct, 0)
+        check_field("local", local, bool)
+        given: Any = {"summaries": summaries, "num_replicates": num_replicates, "refit": refit}
+        return check(self, **given, correct=correct, local=local, seed=seed)
 
     def report(
         self,
@@ -217,6 +234,9 @@ class Result(Inference):
 
         What has no plain form, such as a model of your own, is left out: give it to `tsnl.load`. Of a
         function among the method's options, such as a distance, only the name is kept.
+
+        Raises:
+            FileExistsError: the folder is that of a run (`infer(..., folder=...)`).
         """
         results.write(Path(path), self)
 

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from tsnl.checks import one_step as module
 from tsnl.checks import one_step_of, predictive_draws
 from tsnl.checks.one_step import _exact, one_step
 from tsnl.kernel import Head, Kernel, KernelSpec, Lags, Mixture, Region, Scaling
@@ -86,6 +87,23 @@ def test_values_of_the_conditional_distribution():
     found = one_step(jax.random.key(0), likelihood, series, z)
     assert found.pit[t, 1] == pytest.approx(below, abs=0.02)
     assert found.pit.shape == (6, 2)
+
+
+def test_a_long_series_goes_in_blocks(result, monkeypatch):
+    """A block does not know of the others: values and draws are the same."""
+    likelihood, z = result.posterior.likelihood, thinned(result.unconstrained(), 5)
+    key, series = jax.random.key(0), result.problem.series
+    monkeypatch.setattr(module, "NUM_SIMULATED", 99)
+
+    def values():
+        exact, simulated = (one_step(key, one, series, z) for one in (likelihood, bare(likelihood)))
+        return exact.pit, exact.tail, simulated.pit, predictive_draws(key, likelihood, z, 7)
+
+    whole = values()
+    monkeypatch.setattr(module, "ROWS", 8)
+    for a, b in zip(whole, values(), strict=True):
+        assert a.shape == b.shape
+        np.testing.assert_allclose(a, b, atol=1e-5)
 
 
 def test_log_scores_are_of_the_average_density(result):

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
+from tsnl.checks import surprise
 from tsnl.checks.one_step import OneStep
 from tsnl.checks.surprise import check_surprise, dependence_p_value, surprising
 from tsnl.checks.uniformity import pit_ecdf
@@ -37,6 +38,14 @@ def test_dependence_is_found_and_its_size_is_right():
     moving = (noise[1:] + 0.9 * noise[:-1]) / np.sqrt(1.81)
     assert dependence_p_value(ndtr(moving), rng) < 0.01
     assert dependence_p_value(rng.uniform(size=3), rng) == 1.0
+
+
+def test_a_long_series_is_shuffled_in_parts(monkeypatch):
+    """With the same p-value, to the bit."""
+    pit = np.random.default_rng(3).uniform(size=60)
+    whole = dependence_p_value(pit, np.random.default_rng(0))
+    monkeypatch.setattr(surprise, "MOST_VALUES", 1000)
+    assert dependence_p_value(pit, np.random.default_rng(0)) == whole
 
 
 def test_volatility_that_the_kernel_forgot_is_found():

@@ -181,6 +181,49 @@ def test_check_and_forecast(fitted, capsys):
     assert len((fitted / "forecast.csv").read_text().splitlines()) == 4
 
 
+def test_a_black_box_cannot_be_corrected(fitted, capsys):
+    assert call("correct", "run") == 2
+    assert "run does not hold its model: give the file with --model" in capsys.readouterr().err
+    assert call("correct", "run", "--model", "tank.py") == 2
+    assert "A BlackBox only gives series" in capsys.readouterr().err
+
+
+LAWS = """
+import numpyro.distributions as dist
+import tsnl
+
+model = tsnl.models.LinearGaussian()
+prior = tsnl.Prior(Q=dist.LogNormal({}, 1.0))
+"""
+
+
+@pytest.mark.slow
+def test_correct_and_compare_models(place, capsys):
+    series = tsnl.models.LinearGaussian().simulate(seed=1, length=20)
+    Path("linear.csv").write_text("\n".join(["y", *map(str, series[:, 0])]))
+    given = ("--config", "tiny.toml", "--replicates", 0, "--no-refit")
+    for name, mean in (("near", -1.0), ("far", 3.0)):
+        Path(f"{name}.py").write_text(LAWS.format(mean))
+        assert call("fit", f"{name}.py", "linear.csv", "--out", name, *given) == 0
+        capsys.readouterr()
+        assert call("correct", name) == 0
+        out = capsys.readouterr().out
+        assert re.search(r"Corrected: (600|1,200) draws weighed by the exact likelihood", out)
+        page = (place / f"{name}-corrected" / "report.html").read_text()
+        assert "Marginals before and after the correction" in page
+    assert call("correct", "near") == 2
+    assert "holds a run already" in capsys.readouterr().err
+    assert call("correct", "near", "--resume") == 0
+    runs = ("near-corrected", "far-corrected")
+    assert call("compare-models", *runs, "--names", "a,b", "--no-scores") == 0
+    out = capsys.readouterr().out
+    assert "Bayes factors and scores are against a." in out
+    assert re.search(r"^b .* ± ", out, re.MULTILINE)
+    assert (place / "models.png").stat().st_size > 5000
+    assert call("check", "near", "--no-refit", "--correct", 100) == 0
+    assert "Corrected by the exact likelihood, the means moved" in capsys.readouterr().out
+
+
 @pytest.mark.slow
 def test_report_and_update(fitted, place, capsys):
     (fitted / "report.html").unlink()
@@ -193,6 +236,14 @@ def test_report_and_update(fitted, place, capsys):
     longer = tsnl.load(place / "run-updated", model=lambda rng, theta: None)
     assert len(longer.problem.series) == 22
     assert call("update", "run", "more.csv") == 2
+    (place / "whole.csv").write_text((place / "data.csv").read_text() + "\n2.5\n2.4\n")
+    capsys.readouterr()
+    assert call("update", "run", "whole.csv", "--out", "run-whole") == 0
+    out = capsys.readouterr().out
+    assert "The first 20 of 22 rows are in the run already" in out
+    assert "Updated with 2 new rows" in out
+    assert call("update", "run", "data.csv", "--out", "run-again") == 2
+    assert "All 20 rows are in the run already" in capsys.readouterr().err
 
 
 def test_what_goes_wrong_is_one_line(place, capsys, unchecked):
@@ -210,6 +261,9 @@ def test_what_goes_wrong_is_one_line(place, capsys, unchecked):
         ("new", "tank.py"): "is there already",
         ("new", "tank.txt"): "does not end in .py",
         ("report", "nowhere"): "is no finished run",
+        ("correct", "nowhere"): "is no finished run",
+        ("compare-models", "nowhere", "nowhere"): "The names are ['nowhere', 'nowhere']",
+        ("compare-models", "a", "b"): "a is no finished run",
         ("forecast",): "Missing argument",
         ("guess",): "No such command",
     }
@@ -226,7 +280,7 @@ def test_one_column_too_many_is_said_before_the_run(place, capsys):
     lines = (place / "data.csv").read_text().splitlines()
     rows = [f"{i},{line}" for i, line in enumerate(lines[1:])]
     (place / "indexed.csv").write_text("\n".join(["day,level", *rows]))
-    for command in (("fit", "--out", "indexed"), ("compare", "--methods", "RejectionABC")):
+    for command in (("fit", "--out", "indexed"), ("compare-methods", "--methods", "RejectionABC")):
         assert call(command[0], "tank.py", "indexed.csv", *command[1:], "--in-process") == 2
         assert "day counts the rows: take the others with --columns level" in capsys.readouterr().err
     assert not (place / "indexed").exists()
@@ -271,7 +325,9 @@ def test_version_and_help(capsys):
         "report",
         "forecast",
         "check",
-        "compare",
+        "correct",
+        "compare-methods",
+        "compare-models",
         "options",
         "demo",
     )
@@ -288,7 +344,7 @@ def test_options_are_shown(capsys):
 
 
 def test_compare_takes_options(place, capsys):
-    asked = ("compare", "tank.py", "data.csv", "--methods", "RejectionABC", "--in-process")
+    asked = ("compare-methods", "tank.py", "data.csv", "--methods", "RejectionABC", "--in-process")
     assert call(*asked, "--set", "draws=5", "--set", "fraction=0.5", "--max-cost", 400) == 0
     assert "RejectionABC" in capsys.readouterr().out
     assert call(*asked, "--set", "lag=3") == 2
@@ -311,7 +367,8 @@ def test_refine_goes_on_from_a_run(fitted, place, capsys):
 
 
 def test_compare_where_nothing_works_fails(place, capsys):
-    assert call("compare", "tank.py", "data.csv", "--methods", "PMMH,ExactMCMC", "--in-process") == 1
+    given = ("tank.py", "data.csv", "--methods", "PMMH,ExactMCMC", "--in-process")
+    assert call("compare-methods", *given) == 1
     err = capsys.readouterr().err
     assert "No method came to an end" in err
     assert "PMMH" in err
@@ -324,13 +381,23 @@ def test_the_default_budget_of_compare_is_enough_for_every_method(length):
     allot(PMMH().num_chains, PMMH().num_warmup, "auto", Ledger(length, limit))
 
 
+def test_methods_and_models_have_commands_apart(capsys):
+    assert call("--help") == 0
+    out = capsys.readouterr().out
+    assert re.search(r"^  compare-methods .*methods", out, re.MULTILINE)
+    assert re.search(r"^  compare-models .*models", out, re.MULTILINE)
+    assert call("compare", "a.py", "b.csv") == 2
+    assert "No such command" in capsys.readouterr().err
+
+
 def test_compare_at_equal_cost(place, capsys):
-    assert call("compare", "tank.py", "data.csv", "--methods", "RejectionABC,PMMH", "--in-process") == 0
+    given = ("tank.py", "data.csv", "--methods", "RejectionABC,PMMH", "--in-process")
+    assert call("compare-methods", *given) == 0
     lines = capsys.readouterr().out.splitlines()
     assert re.match(r"RejectionABC +20,000 .*leak .* ± ", lines[1])
     assert "PMMH" in lines[2]  # a black box has no density to filter by
     assert lines[-1] == "At most 20,000 calls of the dynamics for each."
-    assert call("compare", "tank.py", "data.csv", "--methods", "Guess") == 2
+    assert call("compare-methods", "tank.py", "data.csv", "--methods", "Guess") == 2
 
 
 def test_jax_template_fits_too(place, capsys):

@@ -2,7 +2,7 @@ from dataclasses import fields
 
 import pytest
 
-from tsnl import MCMC, SMCABC, TSNL, Training
+from tsnl import MCMC, SMCABC, SNL, TSNL, Correct, Training
 from tsnl.cli.options import Settings, changed, make_method, options_text, read_settings, to_toml
 from tsnl.kernel import MAF
 from tsnl.methods import METHODS
@@ -58,6 +58,7 @@ def test_the_options_shown_read_back(tmp_path, kind):
     [
         TSNL(lag="bic", decays=(), head=MAF(activation="relu"), sampler=MCMC(transition="nuts")),
         SMCABC(particles=50, max_cost=1000),
+        Correct(first=SNL(rounds=3), num_draws=90),
     ],
 )
 def test_the_resolved_configuration_reads_back(tmp_path, method):

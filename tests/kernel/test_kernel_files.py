@@ -1,5 +1,6 @@
 """Files that are no kernel, or not the one that they say."""
 
+import time
 from functools import cache
 
 import jax
@@ -107,6 +108,25 @@ def test_a_file_that_does_not_fit(saved, what):
     write_tensors(saved, tensors, facts)
     with pytest.raises(ValueError, match=r"."):
         Kernel.load(saved)
+
+
+def of_depth(depth):
+    return {"head": {"class": "Mixture", "fields": {"num_components": 2, "width": 2, "depth": depth}}}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"num_members": 10**9}, {"num_members": 999}, of_depth(10**9), of_depth(999), of_depth(99)],
+)
+@pytest.mark.usefixtures("unchecked")
+def test_absurd_options_are_refused_at_once(saved, fields):
+    tensors, facts = read_tensors(saved)
+    changed(**fields)(tensors, facts)
+    write_tensors(saved, tensors, facts)
+    begin = time.perf_counter()
+    with pytest.raises(ValueError, match=r"fewer weights|no kernel|do not fit"):
+        Kernel.load(saved)
+    assert time.perf_counter() - begin < 10
 
 
 def test_a_file_written_again_is_the_same(saved):

@@ -10,7 +10,19 @@ import numpyro.distributions as dist
 import pytest
 
 import tsnl
-from tsnl import MCMC, MCMCABC, PMMH, SMCABC, SNL, TSNL, ExactMCMC, RejectionABC, Training
+from tsnl import (
+    MCMC,
+    MCMCABC,
+    PMMH,
+    SMCABC,
+    SNL,
+    TSNL,
+    Correct,
+    DelayedPMMH,
+    ExactMCMC,
+    RejectionABC,
+    Training,
+)
 from tsnl.kernel import MAF, Mixture
 from tsnl.methods import METHODS
 from tsnl.methods.api import Method, Outcome, check_capabilities
@@ -37,6 +49,8 @@ QUICK = {
     PMMH: PMMH(num_steps=50, num_warmup=20, num_chains=2, num_particles=20),
     ExactMCMC: ExactMCMC(sampler=replace(SAMPLER, num_warmup=50)),
 }
+QUICK[Correct] = Correct(first=QUICK[TSNL], num_draws=100, min_ess=1)
+QUICK[DelayedPMMH] = DelayedPMMH(first=QUICK[TSNL], num_steps=50, num_warmup=20, num_chains=2)
 ALL = pytest.mark.parametrize("kind", METHODS, ids=lambda kind: kind.__name__)
 
 
@@ -142,7 +156,7 @@ def test_refuses_what_it_cannot_take(kind):
 
 @pytest.mark.usefixtures("unchecked")
 def test_what_is_no_method_is_refused():
-    with pytest.raises(TypeError, match=r"method is a str, expected one such as tsnl.TSNL\(\)"):
+    with pytest.raises(TypeError, match=r"method is 'TSNL', expected one such as tsnl.TSNL\(\)"):
         tsnl.infer(MODEL, PRIOR, SERIES, "TSNL", seed=0)
 
 

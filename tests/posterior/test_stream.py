@@ -12,8 +12,9 @@ import tsnl
 from tsnl import MCMC, TSNL, Training
 from tsnl.kernel import Mixture
 from tsnl.models import LinearGaussian
-from tsnl.posterior import Stream
+from tsnl.posterior import Stream, refresh
 from tsnl.posterior import stream as stream_module
+from tsnl.posterior.overlap import count_known
 from tsnl.show.plots import stream_figure
 
 MODEL = LinearGaussian()
@@ -93,10 +94,47 @@ def test_a_missing_row_changes_no_weight():
         begun().update([[np.nan]])
 
 
-def test_rows_far_outside_are_told_of():
+def test_rows_far_outside_are_told_of(monkeypatch):
+    monkeypatch.setattr(refresh, "COLLAPSED", 0)
     with pytest.warns(UserWarning, match="1 of 1 new rows lie outside the region"):
         stream = begun().update([40.0])
     assert stream.distances[0] > 1
+
+
+def test_an_outlier_does_not_leave_one_particle():
+    """One row that only few particles can explain: all are drawn anew, and that is said."""
+    one, other = "outside the region", r"effective particles of 300: all were drawn anew by MCMC"
+    with pytest.warns(UserWarning, match=one), pytest.warns(UserWarning, match=other):
+        stream = begun().update([40.0])
+    assert stream.redrawn == (20,)
+    assert stream.refreshes == 1
+    fresh = np.log(stream.posterior.sample(seed=1, options=MCMC(num_chains=4, num_draws=1000))["Q"])
+    assert 0.5 < np.log(stream.sample(300)["Q"]).std() / fresh.std() < 2.0
+    assert len(np.unique(stream.cloud.z)) > 200
+
+
+@pytest.mark.parametrize(
+    ("start", "known"), [(0, 20), (10, 10), (15, 5), (17, 3), (18, 0), (19, 0), (20, 0), (21, 0)]
+)
+def test_known_rows_are_found(start, known):
+    assert count_known(LONG[:20], LONG[start:30]) == known
+    assert count_known(LONG[5:20], LONG[start:30]) == known  # a part of the file was fitted
+
+
+def test_rows_that_are_alike_by_chance_are_new():
+    counts = np.array([0.0, 1.0, 2.0] * 6)[:, None]
+    assert count_known(counts, counts[:9]) == 0
+    assert count_known(counts, counts) == 18
+    assert count_known(np.ones((20, 1)), np.ones((30, 1))) == 0
+    gap = np.where(np.arange(20)[:, None] == 15, np.nan, LONG[:20])
+    assert count_known(gap, np.concatenate([gap, LONG[20:30]])) == 20
+
+
+def test_rows_are_not_counted_twice():
+    with pytest.raises(ValueError, match=r"first 20 of the 22 rows are known already.*rows\[20:\]"):
+        begun().update(LONG[:22])
+    masked = np.ma.array([[1.0]], mask=True)
+    assert np.isnan(begun(gaps=True).update(masked).series[-1, 0])
 
 
 def test_it_is_saved_and_goes_on_as_it_would_have(tmp_path):

@@ -203,7 +203,7 @@ def test_futures_that_fail_are_left_out_aloud():
 @pytest.mark.usefixtures("unchecked")
 def test_errors():
     result = fitted()
-    with pytest.raises(ValueError, match="horizon is 0, expected at least 1 row"):
+    with pytest.raises(ValueError, match="horizon is 0, expected at least 1"):
         result.forecast(0, seed=0)
     with pytest.raises(ValueError, match="source is 'oracle', expected 'kernel' or 'simulator'"):
         result.forecast(3, "oracle", seed=0)

@@ -171,6 +171,22 @@ def test_works_inside_jit_and_grad():
             ValueError,
             "improper",
         ),
+        (
+            lambda: tsnl.Prior(beta=dist.Uniform(1.0, 0.0)),
+            ValueError,
+            "prior of beta is a Uniform between 1 and 0, where there is no value",
+        ),
+        (
+            lambda: tsnl.Prior(x=dist.Uniform(np.zeros(2), np.array([1.0, 0.0]))),
+            ValueError,
+            "prior of x is a Uniform between 0 and 0",
+        ),
+        (
+            lambda: tsnl.Prior(x=dist.TruncatedNormal(0.0, 1.0, low=2.0, high=1.0)),
+            ValueError,
+            "prior of x is a .* between 2 and 1",
+        ),
+        (lambda: tsnl.Prior(x=dist.LKJ(2000, 1.0)), ValueError, "at most 1,000,000 entries"),
     ],
 )
 @pytest.mark.usefixtures("unchecked")
@@ -192,6 +208,10 @@ def test_bad_priors(make, error, message):
 def test_bad_theta(call, theta, message):
     with pytest.raises(ValueError, match=message):
         getattr(PRIORS["scalar"], call)(theta)
+
+
+def test_a_name_by_itself_is_one_name():
+    assert tsnl.Prior({"beta": dist.Normal(0.0, 1.0)}).names == ("beta",)
 
 
 def test_a_name_that_the_model_does_not_know():

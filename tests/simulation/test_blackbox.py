@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import pytest
 
-from tsnl.simulation import BlackBox, TooManyFailuresError, load_file, simulate
+from tsnl.simulation import BlackBox, Table, TooManyFailuresError, load_file, simulate
 
 black = load_file(Path(__file__).with_name("simulators.py"))
 KEY = jax.random.key(3)
@@ -25,6 +25,40 @@ def test_values_depend_on_key_and_number_alone(chunk):
     np.testing.assert_array_equal(part, whole[4:9])
     assert not np.array_equal(simulate(jax.random.key(4), black.walk, THETA, 20).series, whole)
     assert len(np.unique(whole[:, 0, 0])) == 11
+
+
+class OneBuffer:
+    """Writes every series to the same memory."""
+
+    def __init__(self):
+        self.buffer = np.zeros(5)
+
+    def __call__(self, rng, theta):
+        self.buffer[:] = theta["Q"]
+        return self.buffer
+
+
+def test_a_simulator_may_use_its_buffer_again():
+    found = run(BlackBox(OneBuffer(), chunk=4), length=5).series
+    np.testing.assert_array_equal(found[:, 0, 0], THETA["Q"])
+    box = BlackBox(OneBuffer())
+    first, _ = (box.simulate(seed=0, length=5, theta={"Q": q}) for q in (1.0, 2.0))
+    assert (first == 1.0).all()
+
+
+def test_a_table_keeps_its_own_numbers():
+    theta, series = {"Q": np.ones(2)}, np.zeros((2, 5))
+    table = Table(theta, series)
+    theta["Q"][:], series[:] = 9.0, 9.0
+    assert table.series.max() == 0
+    assert table.theta["Q"].max() == 1
+
+
+def test_a_masked_value_is_no_value():
+    """What is under a mask is not passed on as if it had been simulated."""
+    masked = np.ma.array([1.0, -999.0, 3.0], mask=[False, True, False])
+    found = run(BlackBox(lambda rng, theta: masked, max_failures=1.0), length=3)
+    assert found.failures[0].reason == "not finite from row 1 on"
 
 
 def test_threads_give_the_same():

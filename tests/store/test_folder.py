@@ -2,11 +2,12 @@
 
 import contextlib
 import json
-import linecache
 import shutil
 import signal
 import subprocess
 import sys
+import threading
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
@@ -21,8 +22,7 @@ from tsnl import MCMC, TSNL, RejectionABC, Training
 from tsnl.kernel import Mixture
 from tsnl.methods.sequential import rounds
 from tsnl.models import LinearGaussian
-from tsnl.simulation import load_file
-from tsnl.store.folder import fingerprint
+from tsnl.store.files import read_json, read_npz, write_json, write_npz
 
 MODEL = LinearGaussian()
 PRIOR = tsnl.Prior(Q=dist.LogNormal(-1.0, 1.0))
@@ -167,6 +167,37 @@ def test_a_run_is_not_overwritten(kept):
         run(kept)
 
 
+RESULT_FILES = ("result.json", "draws.npz", "kernel.safetensors")
+
+
+def test_a_saved_result_is_no_run_of_another_question(kept, tmp_path):
+    folder = copied(kept, tmp_path)
+    other = tsnl.load(kept)
+    with pytest.raises(FileExistsError, match="the folder of a run, which keeps its own result"):
+        other.save(folder)
+    other.save(tmp_path / "saved")
+    for resume in (False, True):
+        with pytest.raises(FileExistsError, match=r"was saved there.*tsnl.load, delete it, or"):
+            run(tmp_path / "saved", resume=resume, seed=1)
+    for name in RESULT_FILES:  # by hand
+        shutil.copy(tmp_path / "saved" / name, folder / name)
+    for read in (tsnl.load, partial(run, resume=True)):
+        with pytest.raises(ValueError, match=r"result.json and .*run.json are of different runs"):
+            read(folder)
+
+
+@pytest.mark.parametrize("name", ["simulations/00000000.npz", "rounds/0001.json"])
+def test_a_file_of_another_run_is_refused(kept, tmp_path, name):
+    """The same thetas, from the same prior and seed, of another simulator: values alone show nothing."""
+    run(tmp_path / "other", model=LinearGaussian(A=0.8), method=replace(METHOD, rounds=1))
+    folder = copied(kept, tmp_path)
+    (folder / "result.json").unlink()
+    for path in (tmp_path / "other").glob(f"{name[:-5]}*"):
+        shutil.copy(path, folder / path.relative_to(tmp_path / "other"))
+    with pytest.raises(ValueError, match=f"{name} is damaged .it is of another run.*delete it"):
+        run(folder, resume=True)
+
+
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
     folder = tmp_path_factory.mktemp("kept") / "run"
@@ -180,14 +211,14 @@ def copied(kept, tmp_path):
 
 def test_a_newer_version_and_damaged_files(kept, tmp_path):
     folder = copied(kept, tmp_path)
-    facts = json.loads((folder / "run.json").read_text())
-    (folder / "run.json").write_text(json.dumps(facts | {"format": 99}))
-    with pytest.raises(ValueError, match="format 99, newer than 2: update tsnl"):
+    facts = read_json(folder / "run.json")
+    write_json(folder / "run.json", facts | {"format": 99})
+    with pytest.raises(ValueError, match="has format 99, this tsnl reads 3"):
         run(folder, resume=True)
     (folder / "run.json").write_text(json.dumps(facts)[:50])
     with pytest.raises(ValueError, match=r"run.json is damaged"):
         run(folder, resume=True)
-    (folder / "run.json").write_text(json.dumps(facts))
+    write_json(folder / "run.json", facts)
     (folder / "result.json").unlink()
     chunk = folder / "simulations" / "00000000.npz"
     whole_bytes = chunk.read_bytes()
@@ -220,27 +251,78 @@ def test_a_hostile_folder_can_at_worst_fail_to_load(kept, tmp_path_factory, name
         found = load(folder)
     except ValueError as error:
         found = error
-    # it loads, or there is a plain error that says where
-    assert isinstance(found, tsnl.Result) or str(folder) in str(found)
+    # it is as it was, or there is a plain error that says where
+    if isinstance(found, tsnl.Result):
+        same(found, whole())
+    else:
+        assert str(folder) in str(found)
+
+
+def test_a_chunk_without_its_values_is_refused(kept, tmp_path):
+    folder = copied(kept, tmp_path)
+    (folder / "result.json").unlink()
+    chunk = folder / "simulations" / "00000000.npz"
+    arrays = read_npz(chunk)
+    write_npz(chunk, {**arrays, "series": np.full_like(arrays["series"], np.nan)})
+    with pytest.raises(ValueError, match=r"did not fail\): delete it to make it again"):
+        run(folder, resume=True)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".safetensors"])
+def test_files_of_rounds_that_were_swapped_are_noticed(kept, tmp_path, suffix):
+    folder = copied(kept, tmp_path)
+    (folder / "result.json").unlink()
+    one, other = (folder / "rounds" / f"000{i}{suffix}" for i in (1, 2))
+    one.write_bytes(other.read_bytes())
+    with pytest.raises(ValueError, match=r"0001.json is damaged.*not the file that was written with it"):
+        run(folder, resume=True)
 
 
 def test_a_name_in_a_file_cannot_call_anything(kept, tmp_path):
     folder = copied(kept, tmp_path)
-    facts = json.loads((folder / "result.json").read_text())
+    facts = read_json(folder / "result.json")
     system = {"class": "os.system", "fields": {"command": "true"}}
     for hostile in (system, {"distribution": "os", "arguments": {}}):
-        (folder / "result.json").write_text(json.dumps(facts | {"method": hostile}))
+        write_json(folder / "result.json", facts | {"method": hostile})
         with pytest.raises(ValueError, match="no readable run of tsnl: the unknown"):
             tsnl.load(folder)
 
 
-def test_a_changed_model_file_is_noticed(tmp_path):
-    """Also where another function than the simulator itself changed."""
-    text = "def step(x):\n    return {} * x\n\n\ndef simulate(rng, theta):\n    return step(rng)\n"
-    found = []
-    for number in (1, 1, 2):
-        (tmp_path / "walk.py").write_text(text.format(number))
-        sys.modules.pop("tsnl_file_walk", None)
-        linecache.clearcache()
-        found.append(fingerprint(tsnl.BlackBox(load_file(tmp_path / "walk.py").simulate)))
-    assert found[0] == found[1] != found[2]
+class Scaled:
+    """A simulator with a state."""
+
+    def __init__(self, scale):
+        self.scale = scale
+
+    def __call__(self, rng, theta):
+        return self.scale * rng.normal(size=20) * theta["Q"]
+
+
+def test_an_unchanged_object_goes_on_and_a_changed_one_does_not(tmp_path):
+    method = RejectionABC(draws=20, fraction=0.1)
+    first = run(tmp_path / "run", model=Scaled(1.0), method=method)
+    (tmp_path / "run" / "result.json").unlink()
+    again = run(tmp_path / "run", resume=True, model=Scaled(1.0), method=method)
+    np.testing.assert_array_equal(again.draws["Q"], first.draws["Q"])
+    with pytest.raises(ValueError, match=r"another model \(at Scaled.scale\)"):
+        run(tmp_path / "run", resume=True, model=Scaled(2.0), method=method)
+
+
+def test_another_number_of_cores_is_noticed(tmp_path, monkeypatch):
+    """The last bits of compiled sums depend on it."""
+    given = {"model": Scaled(1.0), "method": RejectionABC(draws=20, fraction=0.1)}
+    monkeypatch.setenv("NPROC", "2")
+    run(tmp_path / "run", **given)
+    monkeypatch.setenv("NPROC", "3")
+    run(tmp_path / "run", resume=True, **given)  # it is finished: nothing is computed
+    (tmp_path / "run" / "result.json").unlink()
+    with pytest.warns(UserWarning, match=r"began with 2 visible cores and goes on with 3.*NPROC"):
+        run(tmp_path / "run", resume=True, **given)
+
+
+def test_a_run_says_what_it_could_not_see(tmp_path):
+    method, model = RejectionABC(draws=20, fraction=0.1), Scaled(1.0)
+    model.lock = threading.Lock()
+    run(tmp_path / "run", model=model, method=method)
+    with pytest.warns(UserWarning, match=r"cannot be seen: Scaled.lock"):
+        run(tmp_path / "run", resume=True, model=model, method=method)

@@ -4,12 +4,13 @@ r"""One step ahead along the observed series: what the posterior predictive kern
 posterior has seen the whole series, so the values are a little too good: a test of them is cautious.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float, Int, Key
 
 from tsnl.kernel.heads.base import HasConditionals, Head
 from tsnl.likelihood.surrogate import SurrogateLikelihood
@@ -18,6 +19,7 @@ from tsnl.runtime.compilation import compiled_lightly
 NUM_THINNED = 100  # posterior draws in the average
 BATCH = 10  # of them side by side; it divides their number, else a second program is made for the rest
 NUM_SIMULATED = 999  # draws of each row, where the family has no distribution function
+ROWS = 256  # of one compiled call, where there are more
 
 
 @dataclass(frozen=True)
@@ -61,14 +63,17 @@ def one_step(
         noise = jax.random.uniform(key_noise, rows.shape, minval=-0.5, maxval=0.5)
         rows += jnp.where(np.array(kernel.spec.integer), noise, 0.0)
     tie = jax.random.uniform(key_tie, rows.shape)  # the place in the step of a count, or between draws
-    if isinstance(kernel.members.head, HasConditionals):
-        below, above = _exact(likelihood, kernel.targets(rows), points)
-    else:
-        draws, targets = (
-            _draw(key_draw, likelihood, points, NUM_SIMULATED),
-            kernel.scaling.standardise(rows),
-        )
-        below, above = (x.sum(axis=0) / (NUM_SIMULATED + 1) for x in (draws < targets, draws > targets))
+    exact = isinstance(kernel.members.head, HasConditionals)
+    targets = kernel.targets(rows) if exact else kernel.scaling.standardise(rows)
+    parts = []
+    for index, part in _blocks(likelihood):
+        if exact:
+            parts.append(_exact(part, targets[index], points))
+        else:
+            draws = _draw(key_draw, part, points, NUM_SIMULATED, index, len(rows))
+            less, more = (draws < targets[index]).sum(axis=0), (draws > targets[index]).sum(axis=0)
+            parts.append((less / (NUM_SIMULATED + 1), more / (NUM_SIMULATED + 1)))
+    below, above = (jnp.concatenate(pieces)[: len(rows)] for pieces in zip(*parts, strict=True))
     step = 1 - below - above
     below, above = below + tie * step, above + (1 - tie) * step
     there = np.asarray(likelihood.targets)
@@ -85,8 +90,31 @@ def predictive_draws(
     key: Key[Array, ""], likelihood: SurrogateLikelihood, z: Float[np.ndarray, "n size"], count: int
 ) -> Float[np.ndarray, "count T d_y"]:
     """Draws of each row given the observed rows before it, in the user's units."""
-    draws = _draw(key, likelihood, jnp.asarray(z), count)
-    return np.asarray(likelihood.kernel.restore(draws))
+    points, length = jnp.asarray(z), len(likelihood.y)
+    parts = [
+        np.asarray(likelihood.kernel.restore(_draw(key, part, points, count, index, length)))
+        for index, part in _blocks(likelihood)
+    ]
+    return np.concatenate(parts, axis=1)[:, :length]
+
+
+def _blocks(
+    likelihood: SurrogateLikelihood,
+) -> Iterator[tuple[Int[np.ndarray, " rows"], SurrogateLikelihood]]:
+    """The rows of a series, and the likelihood of them alone, so many at a time.
+
+    The last row is repeated until the last block is full. What is computed for each row and each of
+    many draws takes no more memory along a long series than along a short one.
+    """
+    length = len(likelihood.y)
+    if length <= ROWS:
+        yield np.arange(length), likelihood
+        return
+    for start in range(0, length, ROWS):
+        index = np.minimum(start + np.arange(ROWS), length - 1)
+        names = ("y", "targets", "log_jacobian")
+        own = {name: getattr(likelihood, name)[index] for name in names}
+        yield index, replace(likelihood, **own, features=likelihood.features[:, index])
 
 
 def _conditional(head: Head) -> HasConditionals:
@@ -119,13 +147,19 @@ def _exact(
 
 @compiled_lightly
 def _draw(
-    key: Key[Array, ""], likelihood: SurrogateLikelihood, z: Float[Array, "n size"], count: int
-) -> Float[Array, "count T d_y"]:
-    kernel, length = likelihood.kernel, len(likelihood.y)
+    key: Key[Array, ""],
+    likelihood: SurrogateLikelihood,
+    z: Float[Array, "n size"],
+    count: int,
+    index: Int[Array | np.ndarray, " rows"],
+    length: int,
+) -> Float[Array, "count rows d_y"]:
+    """Draws of some rows of a series of this length, standardised."""
+    kernel = likelihood.kernel
 
-    def one(i: Array) -> Float[Array, "T d_y"]:
+    def one(i: Array) -> Float[Array, "rows d_y"]:
         theta = kernel.scaling.standardise_z(z[i % len(z)])
-        keys = jax.random.split(jax.random.fold_in(key, i), length)
+        keys = jax.random.split(jax.random.fold_in(key, i), length)[jnp.asarray(index)]
         return jax.vmap(lambda k, c: kernel.sample(k, c, theta), in_axes=(0, 1))(
             keys, likelihood.features
         )

@@ -17,6 +17,7 @@ from tsnl.runtime.compilation import compiled_lightly
 NEIGHBOURS = 3  # the distance to the third is less of an accident than to the first
 MOST_TIMES = 500  # of the distances that are kept for a picture
 AT_LEAST = 40  # simulations to compare with, where there are so many
+MOST_ROWS = 1_000_000  # of all of them together, and no fewer than 20 simulations
 
 
 def check_windows(
@@ -111,7 +112,8 @@ def _near(simulated: Simulated, z: Float[np.ndarray, "n size"]) -> np.ndarray:
     whole = np.flatnonzero(np.isfinite(simulated.series).all(axis=(1, 2)))
     gap = (simulated.z[whole] - z.mean(axis=0)) / (z.std(axis=0) + 1e-12)
     order = np.argsort((gap**2).sum(axis=1), kind="stable")
-    return whole[order[: max(AT_LEAST, len(whole) // 2)]]
+    fewest, most = 20, MOST_ROWS // simulated.series.shape[1]
+    return whole[order[: min(max(AT_LEAST, len(whole) // 2), max(fewest, most))]]
 
 
 @compiled_lightly

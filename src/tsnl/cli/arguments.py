@@ -9,6 +9,7 @@ ModelPath = Annotated[Path, Argument(help="Python file with a model or simulate,
 DataPath = Annotated[Path, Argument(help="CSV file with the observed series.")]
 NewRows = Annotated[Path, Argument(help="CSV file with the new rows.")]
 RunPath = Annotated[Path, Argument(help="Folder of a run.")]
+Runs = Annotated[list[Path], Argument(help="Folders of runs on the same data.")]
 NewFile = Annotated[Path, Argument(help="File to write, such as my_model.py.")]
 
 Jax = Annotated[bool, Option("--jax", help="A state-space model in JAX, not a black box.")]
@@ -30,7 +31,12 @@ RefinedOut = Annotated[
     Path | None,
     Option(help="Folder for the result; RUN-refined if not given.", parser=_folder, metavar="PATH"),
 ]
+CorrectedOut = Annotated[
+    Path | None,
+    Option(help="Folder for the result; RUN-corrected if not given.", parser=_folder, metavar="PATH"),
+]
 ReportOut = Annotated[Path | None, Option(help="File to write; RUN/report.html if not given.")]
+ComparisonOut = Annotated[Path, Option(help="Picture to write.")]
 ForecastOut = Annotated[Path | None, Option(help="CSV file; RUN/forecast.csv if not given.")]
 
 Config = Annotated[Path | None, Option(help="TOML file with options.")]
@@ -81,5 +87,12 @@ Simulator = Annotated[Path | None, Option("--model", help="The run's Python file
 Everything = Annotated[
     bool, Option("--everything", help="Draw all columns and parameters, not the first eight alone.")
 ]
+NumDraws = Annotated[int, Option(help="Draws to weigh, a filter run each.")]
+Particles = Annotated[int | None, Option(help="Particles of each filter; as many as needed.")]
+Delayed = Annotated[bool, Option("--delayed", help="Particle MCMC behind the kernel, no weights.")]
+CheckDraws = Annotated[int, Option(help="Draws to weigh by the exact likelihood; 0 for none.")]
+Local = Annotated[bool, Option("--local", help="Ask the kernel about series simulated there too.")]
+Names = Annotated[str | None, Option(help="Names of the models: a,b; the folders' if not given.")]
+Scores = Annotated[bool, Option(help="Score the rows one step ahead too.")]
 Horizon = Annotated[int, Option(help="Rows to forecast.")]
 Source = Annotated[str, Option(help="kernel, or simulator for the model's own laws.")]

@@ -2,7 +2,6 @@
 
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import typer
 
@@ -89,53 +88,6 @@ def fit(
         replicates=replicates,
         refit=refit,
     )
-
-
-@app.command()
-def compare(
-    model: given.ModelPath,
-    data: given.DataPath,
-    max_cost: given.EachCost = None,
-    methods: given.Methods = None,
-    config: given.Config = None,
-    assignments: given.Set = None,
-    columns: given.Columns = None,
-    decimal: given.Decimal = None,
-    encoding: given.Encoding = None,
-    header: given.Header = None,
-    inputs: given.Inputs = None,
-    workers: given.Workers = None,
-    timeout: given.Timeout = None,
-    in_process: given.InProcess = False,
-    seed: given.FixedSeed = 0,
-) -> None:
-    """Try the methods side by side, at equal cost."""
-    from tsnl.cli.columns import check_columns, num_columns
-    from tsnl.cli.comparing import compare_methods
-    from tsnl.cli.data import read_csv, read_inputs
-    from tsnl.cli.model_file import Crew, read_model, working
-    from tsnl.cli.options import changed, read_settings
-
-    told: dict[str, Any] = {
-        "columns": None if columns is None else tuple(columns.split(",")),
-        "decimal": decimal,
-    }
-    told |= {"encoding": encoding, "header": header, "workers": workers, "timeout": timeout}
-    settings = changed(read_settings(config), told, {}, assignments or ())
-    found = read_csv(data, settings.columns, settings.form)
-    rows, known = found.rows, read_inputs(inputs, settings.form.of_inputs)
-    file = read_model(model)
-    names = None if methods is None else methods.split(",")
-    with working(file, Crew(settings.workers, settings.timeout, None, in_process)) as simulator:
-        check_columns(data, found, num_columns(simulator, file.prior, len(rows), known))
-        given_: dict[str, Any] = {
-            "max_cost": max_cost,
-            "names": names,
-            "options": settings.options,
-            "seed": seed,
-        }
-        table = compare_methods(simulator, file.prior, rows, known, **given_)
-    typer.echo(table)
 
 
 @app.command()

@@ -1,15 +1,19 @@
-"""The methods side by side, at equal cost."""
+"""Methods side by side at equal cost, and models by their runs."""
 
 import time
 from collections.abc import Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tsnl.cli.options import method_kind, with_options
+from tsnl.cli.runs import read_run
+from tsnl.evaluate.models import Comparison, compare_models
 from tsnl.inference import infer
 from tsnl.methods import MCMCABC, PMMH, SMCABC, SNL, TSNL, ExactMCMC, RejectionABC
+from tsnl.methods.particle.second import Second
 from tsnl.models.base import Filterable, StateSpaceModel
 from tsnl.models.linear_gaussian import LinearGaussian
 from tsnl.problem.prior import Prior
@@ -27,7 +31,7 @@ def applicable(model: Any) -> list[Any]:
     return [*found, ExactMCMC] if isinstance(model, LinearGaussian) else found
 
 
-def compare_methods(
+def method_table(
     model: Any,
     prior: Prior,
     rows: np.ndarray,
@@ -79,6 +83,21 @@ def compare_methods(
     return table
 
 
+def compare_runs(folders: list[Path], names: list[str] | None, scores: bool, seed: int) -> Comparison:
+    """The models behind several runs; their folders' names are theirs where none are given.
+
+    Raises:
+        ValueError: too few or too many names, or one twice.
+    """
+    names = [folder.name for folder in folders] if names is None else names
+    if len(names) != len(folders) or len(set(names)) < len(names):
+        raise ValueError(
+            f"The names are {names}: give one for each of {len(folders)} runs, all apart, by --names."
+        )
+    results = {name: read_run(folder)[0] for name, folder in zip(names, folders, strict=True)}
+    return compare_models(results, scores=scores, seed=seed)
+
+
 def _with_options(method: Any, options: Mapping[str, Any]) -> Any:
     """A method with those options that it has."""
     own = {field.name for field in fields(method)}
@@ -90,6 +109,8 @@ def _with_cost(kind: Any, limit: int, length: int) -> Any:
     """A method that uses the whole of a budget and no more."""
     if kind is ExactMCMC:
         return ExactMCMC()
+    if issubclass(kind, Second):  # a tenth to learn from, the rest to correct by
+        return kind(first=_with_cost(TSNL, limit // 10, length), max_cost=limit - limit // 10)
     if kind in (TSNL, SNL):
         return kind(max_cost=limit, rounds=ROUNDS, simulations=max(limit // (ROUNDS * length), 1))
     if kind is RejectionABC:  # a twentieth of the simulations, and enough of them for a spread

@@ -59,7 +59,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def commands() -> typer.Typer:
     """All commands."""
-    from tsnl.cli import commands, run_commands  # noqa: F401 (which add themselves)
+    from tsnl.cli import commands, comparisons, run_commands  # noqa: F401 (which add themselves)
     from tsnl.cli.app import app
 
     return app

@@ -21,6 +21,7 @@ from tsnl.cli.runs import (
     check_run,
     kept_title,
     make_place,
+    one_way,
     opened,
     read_checks,
     report_run,
@@ -48,8 +49,7 @@ def fit_run(
     refit: bool,
 ) -> None:
     """See `tsnl fit`."""
-    if resume and force:
-        raise ValueError("--resume goes on with a run and --force deletes it: choose one.")
+    one_way(resume, force)
     enough_replicates(replicates)
     file = read_model(model_path)
     method = make_method(settings)  # which the file may have registered

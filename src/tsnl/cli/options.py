@@ -178,8 +178,9 @@ def _value_of(old: Any, value: Any, name: str) -> Any:
 
 
 def _instance(kind_name: str, default: Any, name: str) -> Any:
-    """Options of a class that is not a method, as they are by default."""
-    inner = {kind.__name__: kind for kind in kinds() if Method not in kind.__mro__}
+    """Options of a class, as they are by default; a method only in the place of another one."""
+    method = Method in type(default).__mro__
+    inner = {kind.__name__: kind for kind in kinds() if (Method in kind.__mro__) == method}
     if kind_name not in inner:
         raise ValueError(f"The class of {name} is unknown, expected one of {', '.join(sorted(inner))}.")
     kind = inner[kind_name]

@@ -102,6 +102,8 @@ def check(
     in_process: given.InProcess = False,
     replicates: given.Replicates = 199,
     refit: given.Refit = True,
+    correct: given.CheckDraws = 0,
+    local: given.Local = False,
 ) -> None:
     """Check again whether a run can be trusted."""
     from tsnl.checks.checks import enough_replicates
@@ -110,7 +112,8 @@ def check(
 
     enough_replicates(replicates)
     with opened(run, model, Crew(in_process=in_process)) as (result, can_simulate):
-        typer.echo(str(check_run(run, result, replicates if can_simulate else 0, refit)))
+        count = replicates if can_simulate else 0
+        typer.echo(str(check_run(run, result, count, refit, correct, local)))
     if replicates and not can_simulate:
         typer.echo(
             "No series were simulated: the run does not hold its simulator; give it with --model."

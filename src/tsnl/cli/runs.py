@@ -23,11 +23,12 @@ from tsnl.cli.options import Settings, read_settings, to_toml
 from tsnl.inference import infer
 from tsnl.methods.api import Method
 from tsnl.posterior import Stream
+from tsnl.posterior.overlap import count_known
 from tsnl.problem import Prior
 from tsnl.result import Result, load
 from tsnl.runtime.compilation import cache_compilations
 from tsnl.show.report import write
-from tsnl.store.files import write_text
+from tsnl.store.files import read_text, write_text
 from tsnl.store.place import RUN, delete_run, has_begun, refuse_to_overwrite
 from tsnl.store.results import RESULT
 
@@ -46,21 +47,28 @@ class Question(NamedTuple):
 def run_into(
     folder: Path, question: Question, method: Method, settings: Settings, resume: bool = False
 ) -> Result:
-    """Infer and keep the run as it goes; Ctrl-C leaves a folder that `resume` goes on with.
+    """Infer and keep the run as it goes; Ctrl-C leaves a folder that `resume` goes on with."""
+    if not resume:
+        refuse_to_overwrite(folder)
+    given = {"inputs": question.inputs, "seed": settings.seed, "folder": folder, "resume": resume}
+    with keeping(folder, to_toml(settings, method)):
+        return infer(*question[:3], method, **given)
+
+
+@contextmanager
+def keeping(folder: Path, config: str) -> Iterator[None]:
+    """Where a run is made: what it has finished is kept when it is stopped, if it is anything at all.
 
     The configuration is written first, so that a run that is killed has it too. Nothing is kept of a run
     that never made a simulation.
     """
-    if not resume:
-        refuse_to_overwrite(folder)
     fresh = not folder.exists()
     begun = has_begun(folder) or (folder / RESULT).exists()
     folder.mkdir(parents=True, exist_ok=True)
     if not begun:
-        write_text(folder / CONFIG, to_toml(settings, method))
-    given = {"inputs": question.inputs, "seed": settings.seed, "folder": folder, "resume": resume}
+        write_text(folder / CONFIG, config)
     try:
-        return infer(*question[:3], method, **given)
+        yield
     except KeyboardInterrupt:
         hint = (
             f"tsnl: stopped; {folder} keeps what is finished: go on by the same command with --resume."
@@ -75,6 +83,12 @@ def run_into(
             if fresh:
                 with suppress(OSError):  # somebody else put something there
                     folder.rmdir()
+
+
+def one_way(resume: bool, force: bool) -> None:
+    """Refuse what cannot be done at once."""
+    if resume and force:
+        raise ValueError("--resume goes on with a run and --force deletes it: choose one.")
 
 
 def make_place(folder: Path, force: bool, *, can_resume: bool = True) -> None:
@@ -140,9 +154,11 @@ def kept_title(folder: Path) -> str | None:
     return read_settings(kept).title if kept.exists() else None
 
 
-def check_run(folder: Path, result: Result, replicates: int, refit: bool) -> Report:
+def check_run(
+    folder: Path, result: Result, replicates: int, refit: bool, correct: int = 0, local: bool = False
+) -> Report:
     """Check a run and keep what the checks said."""
-    found = result.check(num_replicates=replicates, refit=refit)
+    found = result.check(num_replicates=replicates, refit=refit, correct=correct, local=local)
     write_text(folder / CHECKS, found.to_json())
     return found
 
@@ -150,7 +166,7 @@ def check_run(folder: Path, result: Result, replicates: int, refit: bool) -> Rep
 def read_checks(folder: Path) -> Report | None:
     """What the checks said; None where nobody asked."""
     path = folder / CHECKS
-    return Report.from_json(path.read_text(encoding="utf-8")) if path.exists() else None
+    return Report.from_json(read_text(path)) if path.exists() else None
 
 
 def report_run(
@@ -173,6 +189,13 @@ def updated(result: Result, rows: Any, inputs: Any, seed: int) -> tuple[Result, 
     """The run after new rows: the same kernel, no simulation; and the stream that led there."""
     if result.posterior is None or result.posterior.kernel is None:
         raise TypeError(f"{type(result.method).__name__} learns no kernel to update with: fit by TSNL.")
+    known = count_known(result.problem.series, rows)
+    if known == len(rows):
+        raise ValueError(f"All {known} rows are in the run already: give rows that follow them.")
+    if known:
+        typer.echo(f"The first {known} of {len(rows)} rows are in the run already: the others are new.")
+        inputs = inputs[known:] if inputs is not None and len(inputs) == len(rows) else inputs
+        rows = rows[known:]
     stream = result.posterior.update(rows, inputs, seed=seed)
     draws = stream.sample()
     count = next(iter(draws.values())).shape[1]
@@ -180,7 +203,8 @@ def updated(result: Result, rows: Any, inputs: Any, seed: int) -> tuple[Result, 
         result,
         draws=draws,
         log_density=np.full((1, count), np.nan),
-        status=f"updated with {len(rows)} new rows, log-evidence {stream.log_evidence:.2f}",
+        status=f"updated with {len(rows)} new rows, log-evidence {stream.log_evidence:.2f}"
+        + (f"; drawn anew by MCMC after row {stream.redrawn[-1] + 1}" if stream.redrawn else ""),
         posterior=stream.posterior,
         problem=replace(
             result.problem,

@@ -8,6 +8,8 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float
 
+from tsnl.runtime.seeds import key_of
+
 
 def accuracy(
     x: Float[np.ndarray, "n size"],
@@ -22,7 +24,7 @@ def accuracy(
     fold = np.empty(len(x), dtype=int)
     fold[order] = np.arange(len(x)) % num_folds
     held = jnp.asarray(fold[None] == np.arange(num_folds)[:, None])
-    keys = jax.random.split(jax.random.key(seed), num_folds)
+    keys = jax.random.split(key_of(seed), num_folds)
     arrays = jnp.asarray(x, dtype=float), jnp.asarray(label, dtype=float)
     logits = _logits(keys, *arrays, held, width, num_steps)
     right = (np.asarray(logits) > 0) == (label > 0.5)

@@ -15,6 +15,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from tsnl.kernel.examples import Examples, pick, pick_evenly
 from tsnl.kernel.member import Member
 from tsnl.kernel.objective import Objective
+from tsnl.runtime.checked import check_fields
 from tsnl.runtime.reader import option
 from tsnl.store.registry import register
 
@@ -56,6 +57,7 @@ class Training:
     patience: int | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for name in ("num_members", "min_steps", "batch_size", "check_every", "patience"):
             if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, expected at least 1.")

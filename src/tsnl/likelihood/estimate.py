@@ -1,5 +1,7 @@
 r"""The particle filter's unbiased estimate, as the random log-density of an unconstrained z."""
 
+from dataclasses import replace
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -44,6 +46,10 @@ class Estimate(eqx.Module):
         require_filterable(model)
         known = None if inputs is None else jnp.asarray(inputs, dtype=float)
         return Estimate(prior, model, whole_rows(model, series, inputs), known, num_particles)
+
+    def with_particles(self, num_particles: int) -> "Estimate":
+        """The same by filters of so many particles."""
+        return replace(self, num_particles=num_particles)
 
     def __call__(self, key: Key[Array, ""], z: Float[Array, " size"]) -> Float[Array, ""]:
         """One run of the filter at z; -inf where it is impossible, never NaN."""

@@ -73,8 +73,8 @@ def check_capabilities(method: Method, problem: Problem) -> None:
         TypeError, ValueError: what it is, and what takes it.
     """
     name = type(method).__name__
-    if not isinstance(method, Method):
-        raise TypeError(f"method is a {name}, expected one such as tsnl.TSNL().")
+    if isinstance(method, type) or not isinstance(method, Method):
+        raise TypeError(f"method is {method!r}, expected one such as tsnl.TSNL().")
     if len(problem.panel) > 1 and not method.takes_panel:
         raise ValueError(f"{name} takes one series, {len(problem.panel)} were given: use TSNL.")
     missing = sum(int(np.isnan(one).sum()) for one in problem.panel)

@@ -12,6 +12,7 @@ from tsnl.methods.api import Method, Outcome
 from tsnl.models.linear_gaussian import LinearGaussian
 from tsnl.posterior import Posterior, sample_posterior
 from tsnl.problem import Problem
+from tsnl.runtime.checked import check_fields
 from tsnl.runtime.progress import Progress
 from tsnl.sampling import MCMC
 from tsnl.store.registry import register
@@ -31,6 +32,9 @@ class ExactMCMC(Method):
     takes_missing: ClassVar[bool] = True  # the filter knows rows and entries that are NaN
 
     sampler: MCMC = MCMC(transition="nuts", num_chains=4, num_warmup=400, num_draws=1000)
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def run(self, key: Key[Array, ""], problem: Problem, progress: Progress) -> Outcome:
         """Infer; see `tsnl.infer`.

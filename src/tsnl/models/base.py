@@ -22,6 +22,8 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from tsnl.models.arrays import real_values
+from tsnl.runtime.checked import whole_number
+from tsnl.runtime.seeds import key_of
 
 Theta = Mapping[str, ArrayLike]
 State: TypeAlias = Any  # a pytree of arrays
@@ -101,15 +103,14 @@ class StateSpaceModel(eqx.Module):
         Returns:
             The series (T, d_y) as a numpy array, or the pair (series, states).
         """
-        if length < 1:
-            raise ValueError(f"length is {length}, expected at least 1 time step.")
+        length = whole_number("length", length, 1)
         if inputs is not None and len(np.asarray(inputs)) != length:
             raise ValueError(
                 f"inputs has {len(np.asarray(inputs))} rows, expected {length}: one for each step."
             )
         complete = real_values(self.complete(theta))
         rows = None if inputs is None else jnp.asarray(inputs, dtype=float)
-        states, series = _trajectory(jax.random.key(seed), self, complete, length, rows)
+        states, series = _trajectory(key_of(seed), self, complete, length, rows)
         if return_states:
             return np.asarray(series), jax.tree.map(np.asarray, states)
         return np.asarray(series)

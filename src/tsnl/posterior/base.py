@@ -16,6 +16,8 @@ from tsnl.problem.draws import constrained
 from tsnl.problem.prior import Prior
 from tsnl.problem.series import as_panel
 from tsnl.problem.sites import Theta
+from tsnl.runtime.checked import check_field
+from tsnl.runtime.seeds import key_of
 from tsnl.sampling.mcmc import MCMC, Draws, sample
 
 if TYPE_CHECKING:
@@ -140,7 +142,8 @@ class Posterior:
             start: unconstrained points near the mass, as many as there are; prior draws where None.
             options: how to sample.
         """
-        draws = sample_posterior(jax.random.key(seed), self, start, options or MCMC())
+        check_field("options", options, MCMC | None)
+        draws = sample_posterior(key_of(seed), self, start, options or MCMC())
         return constrained(self.prior, draws.z)
 
 

@@ -19,18 +19,29 @@ from jaxtyping import Float
 
 from tsnl.kernel.fitted import Kernel, predict_row
 from tsnl.kernel.memory.base import State
-from tsnl.posterior.base import LogDensity, Posterior, sample_posterior
+from tsnl.posterior.base import Posterior, sample_posterior
+from tsnl.posterior.overlap import count_known
+from tsnl.posterior.refresh import (
+    collapsed,
+    coordinates_of,
+    mark_of,
+    padded,
+    quantiles,
+    redraw,
+)
 from tsnl.problem.draws import constrained
+from tsnl.problem.index import check_index
 from tsnl.problem.series import as_series
+from tsnl.runtime.arrays import as_numbers
+from tsnl.runtime.checked import whole_number
 from tsnl.runtime.reader import remedy
+from tsnl.runtime.seeds import key_of
 from tsnl.sampling.mcmc import MCMC
 from tsnl.sampling.smc import Cloud, rejuvenate
 from tsnl.sampling.spread import spread
 from tsnl.store.files import read_npz, write_npz
 
 REFRESH = 0.5  # effective share of the particles below which they are moved
-CAPACITY = 256  # rows that a likelihood is compiled for grow by as many
-LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the bands that are remembered
 
 
 @dataclass(frozen=True)
@@ -50,6 +61,8 @@ class Stream:
             is outside.
         bands: quantiles of the coordinates, at `LEVELS`, at the start and after every new row.
         refreshes: how often the particles were moved.
+        redrawn: numbers of the rows, from 0, after which hardly a particle had a weight left, and all
+            were drawn anew by MCMC.
     """
 
     start: Posterior
@@ -63,6 +76,7 @@ class Stream:
     distances: tuple[float, ...] = ()
     bands: tuple[Float[np.ndarray, "level size"], ...] = ()
     refreshes: int = 0
+    redrawn: tuple[int, ...] = ()
 
     @staticmethod
     def begin(
@@ -86,7 +100,7 @@ class Stream:
             num_particles: how many particles follow the data.
             sampler: how the first ones are drawn.
         """
-        kernel = _kernel(posterior)
+        kernel, num_particles = _kernel(posterior), whole_number("num_particles", num_particles, 2)
         rows = kernel.check_series(as_series(series))
         known = kernel.check_inputs(inputs, [len(rows)])
         options = sampler or MCMC(num_draws=1000, min_ess=num_particles, max_extensions=20)
@@ -94,21 +108,33 @@ class Stream:
         if posterior.z is not None:
             points = posterior.z.reshape(-1, posterior.z.shape[-1])
             covariance = np.atleast_2d(np.cov(points.T))
-        draws = sample_posterior(jax.random.key(seed), now, points, options, covariance)
+        draws = sample_posterior(key_of(seed), now, points, options, covariance)
         flat = draws.z.reshape(-1, draws.z.shape[-1])
         cloud = Cloud.even(spread(np.random.default_rng(seed), flat, num_particles))
-        points = _coordinates(posterior, cloud)
+        points = coordinates_of(posterior, cloud)
         u = np.zeros((len(rows), 0)) if known is None else known[0]
-        bands = (_quantiles(points, cloud.weights),)
+        bands = (quantiles(points, cloud.weights),)
         memory = kernel.remember(rows, u)
         return Stream(posterior, rows, u, cloud, points, memory, seed, bands=bands)
 
     def update(self, rows: Any, inputs: Any = None) -> "Stream":
-        """The posterior after new rows, (d_y,) or (n, d_y), NaN where missing, under their inputs."""
+        """The posterior after new rows, (d_y,) or (n, d_y), NaN where missing, under their inputs.
+
+        Raises:
+            ValueError: the rows do not fit, or begin with rows that are known already.
+        """
         kernel = _kernel(self.start)
-        values = np.atleast_1d(np.asarray(rows, dtype=np.float64))
+        check_index(rows)
+        values = np.atleast_1d(as_numbers(rows))
         values = values[None] if values.ndim == 1 and values.size == self.series.shape[1] else values
         checked = kernel.check_series(as_series(values, empty=True))
+        known_rows = count_known(self.series, checked)
+        if known_rows:
+            raise ValueError(
+                f"The first {known_rows} of the {len(checked)} rows are known already, up to the end of "
+                f"the series: give rows[{known_rows}:] alone. If they came again by chance, give them "
+                f"one by one."
+            )
         if inputs is not None and len(checked) == 1:  # (d_u,), as (d_y,) of one row
             inputs = np.reshape(inputs, (1, -1))
         known = kernel.check_inputs(inputs, [len(checked)])
@@ -136,11 +162,15 @@ class Stream:
         if seen.all():
             cloud, score = self.cloud.reweigh(np.asarray(log_q, dtype=np.float64))
             distance = float(far)
-        points, refreshes = self.coordinates, self.refreshes
+        points, refreshes, redrawn = self.coordinates, self.refreshes, self.redrawn
         if cloud.ess < REFRESH * len(cloud.z):
-            key = jax.random.fold_in(jax.random.key(self.seed), len(series))
-            cloud, refreshes = rejuvenate(key, _padded(self.start, series, inputs), cloud), refreshes + 1
-            points = _coordinates(self.start, cloud)
+            key = jax.random.fold_in(key_of(self.seed), len(series))
+            target = padded(self.start, series, inputs)
+            if collapsed(cloud):
+                cloud, redrawn = redraw(key, target, self.cloud, cloud.ess), (*redrawn, len(series) - 1)
+            else:
+                cloud = rejuvenate(key, target, cloud)
+            points, refreshes = coordinates_of(self.start, cloud), refreshes + 1
         return replace(
             self,
             series=series,
@@ -150,8 +180,9 @@ class Stream:
             memory=memory,
             scores=(*self.scores, score),
             distances=(*self.distances, distance),
-            bands=(*self.bands, _quantiles(points, cloud.weights)),
+            bands=(*self.bands, quantiles(points, cloud.weights)),
             refreshes=refreshes,
+            redrawn=redrawn,
         )
 
     @property
@@ -178,19 +209,27 @@ class Stream:
 
     def save(self, path: str | Path) -> None:
         """Write one npz file: everything but the posterior that the stream began with."""
-        arrays: dict[str, Any] = {
-            name: np.asarray(getattr(self, name))
-            for name in ("series", "inputs", "coordinates", "seed", "scores", "distances", "bands")
-        }
-        arrays |= {"z": self.cloud.z, "log_weights": self.cloud.log_weights, "refreshes": self.refreshes}
+        names = ("series", "inputs", "coordinates", "scores", "distances", "bands", "refreshes")
+        arrays: dict[str, Any] = {name: np.asarray(getattr(self, name)) for name in names}
+        arrays |= {"z": self.cloud.z, "log_weights": self.cloud.log_weights, "seed": str(self.seed)}
+        arrays |= {"redrawn": np.array(self.redrawn, dtype=np.int64)}
+        arrays |= {"kernel": mark_of(_kernel(self.start))}
         leaves = jax.tree.leaves(self.memory)
         arrays |= {f"memory.{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
         write_npz(path, arrays)
 
     @staticmethod
     def load(path: str | Path, posterior: Posterior) -> "Stream":
-        """Read what `save` wrote, for the posterior that the stream began with."""
+        """Read what `save` wrote, for the posterior that the stream began with.
+
+        Raises:
+            ValueError: it is damaged, or of another kernel than the posterior's.
+        """
         found, kernel = read_npz(path), _kernel(posterior)
+        if str(found["kernel"]) != mark_of(kernel):
+            raise ValueError(
+                f"{path} is of another kernel than this posterior's: give the one it is of."
+            )
         nothing = np.zeros((0, kernel.spec.d_y)), np.zeros((0, kernel.spec.d_u))
         places, tree = jax.tree.flatten(kernel.remember(*nothing))
         leaves = [jnp.asarray(found[f"memory.{i}"]) for i in range(len(places))]
@@ -201,11 +240,12 @@ class Stream:
             Cloud(found["z"], found["log_weights"]),
             found["coordinates"],
             jax.tree.unflatten(tree, leaves),
-            int(found["seed"]),
+            int(str(found["seed"])),
             tuple(found["scores"].tolist()),
             tuple(found["distances"].tolist()),
             tuple(found["bands"]),
             int(found["refreshes"]),
+            tuple(found["redrawn"].tolist()),
         )
 
 
@@ -220,23 +260,3 @@ def _kernel(posterior: Posterior) -> Kernel:
     if posterior.kernel is None:
         raise TypeError("This posterior has no learned kernel to stream with: use TSNL.")
     return posterior.kernel
-
-
-def _padded(
-    start: Posterior, series: Float[np.ndarray, "T d_y"], inputs: Float[np.ndarray, "T d_u"]
-) -> LogDensity:
-    """The posterior's log-density, its rows filled up to one of few lengths: compiled seldom."""
-    more = ((0, -len(series) % CAPACITY), (0, 0))
-    known = (np.pad(inputs, more),) if inputs.shape[1] else None
-    return start.given((np.pad(series, more, constant_values=np.nan),), known).log_density
-
-
-def _coordinates(posterior: Posterior, cloud: Cloud) -> Float[np.ndarray, "particle size"]:
-    prior = posterior.prior
-    return np.asarray(prior.coordinates(prior.constrain_all(cloud.z)), dtype=np.float64)
-
-
-def _quantiles(
-    points: Float[np.ndarray, "particle size"], weights: Float[np.ndarray, " particle"]
-) -> Float[np.ndarray, "level size"]:
-    return np.quantile(points, LEVELS, axis=0, weights=weights, method="inverted_cdf")

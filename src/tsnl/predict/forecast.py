@@ -21,6 +21,7 @@ from tsnl.predict.futures import kernel_futures, simulator_futures
 from tsnl.predict.states import LEVELS
 from tsnl.problem import Problem
 from tsnl.problem.series import as_inputs, as_series
+from tsnl.runtime.checked import check_levels, whole_number
 from tsnl.runtime.reader import remedy
 from tsnl.store.files import read_npz, write_npz
 
@@ -64,7 +65,7 @@ class Forecast:
 
     def quantiles(self, levels: Sequence[float] = LEVELS) -> Float[np.ndarray, "level horizon d_y"]:
         """Quantiles of each row to come."""
-        return np.quantile(self.draws, levels, axis=0)
+        return np.quantile(self.draws, check_levels(levels), axis=0)
 
     def score(self, held_out: Any, levels: Sequence[float] = (0.5, 0.9)) -> Scores:
         """Compare with what came.
@@ -126,8 +127,7 @@ def draw_forecast(
     num_particles: int,
 ) -> Forecast:
     """One future for each draw of theta; see `Result.forecast`."""
-    if horizon < 1:
-        raise ValueError(f"horizon is {horizon}, expected at least 1 row.")
+    whole_number("horizon", horizon, 1)
     known = future_inputs(problem, horizon, inputs)
     if source not in ("kernel", "simulator"):
         raise ValueError(f"source is {source!r}, expected 'kernel' or 'simulator'.")

@@ -17,6 +17,7 @@ from tsnl.models.base import State, StateSpaceModel, Theta
 from tsnl.models.linear_gaussian import LinearGaussian
 from tsnl.predict.draws import CHUNK, each_draw, without_failed
 from tsnl.problem import Problem
+from tsnl.runtime.checked import check_levels
 from tsnl.store.files import read_npz, write_npz
 
 LEVELS = (0.05, 0.5, 0.95)
@@ -50,7 +51,7 @@ class States:
 
     def quantiles(self, levels: Sequence[float] = LEVELS) -> Float[np.ndarray, "level T d_x"]:
         """Quantiles of each state."""
-        return np.quantile(self.draws, levels, axis=0)
+        return np.quantile(self.draws, check_levels(levels), axis=0)
 
     def plot(self, truth: Any = None, path: str | Path | None = None, *, dark: bool = False) -> Any:
         """Bands of every state along time; a matplotlib figure.

@@ -25,6 +25,8 @@ from tsnl.models.base import StateSpaceModel, Theta, observation_shape
 from tsnl.posterior import Posterior, Stream
 from tsnl.predict.draws import each_draw
 from tsnl.predict.states import LEVELS, columns, state_labels
+from tsnl.runtime.checked import check_levels
+from tsnl.runtime.seeds import key_of
 from tsnl.sampling.smc import Cloud
 from tsnl.store.files import read_npz, write_npz
 
@@ -102,7 +104,7 @@ class Track:
             theta = {k: jnp.asarray(v) for k, v in stream.start.prior.constrain_all(cloud.z).items()}
             known = None if u is None else jnp.asarray(u, dtype=float)
             time = jnp.asarray(len(stream.series))
-            key = jax.random.fold_in(jax.random.key(stream.seed), 1)
+            key = jax.random.fold_in(key_of(stream.seed), 1)
             filters = _advance(key, self.model, theta, self.filters, time, y, known)
             changed = replace(self, cloud=cloud, filters=filters)
         return replace(changed, stream=stream)._noted()
@@ -128,7 +130,10 @@ class Track:
 
     def quantiles(self, levels: Sequence[float] = LEVELS) -> Float[np.ndarray, "level t d_x"]:
         """Quantiles of the state at the same times, levels of whole per cents from 1 to 99."""
-        places = [GRID.index(round(level, 2)) for level in levels]
+        given = [round(level, 2) for level in check_levels(levels)]
+        if not set(given) <= set(GRID):
+            raise ValueError(f"levels is {levels!r}, expected whole per cents from 0.01 to 0.99.")
+        places = [GRID.index(level) for level in given]
         return np.stack(self.bands, axis=1)[places]
 
     def plot(self, path: str | Path | None = None, *, dark: bool = False) -> Any:
@@ -186,7 +191,7 @@ def _run(
     z = stream.draw(num_draws)
     known = jnp.asarray(stream.inputs, dtype=float) if stream.inputs.shape[1] else None
     law = FilterLaw(model, whole_rows(model, stream.series, known), known, num_particles)
-    key = jax.random.fold_in(jax.random.key(stream.seed), 2)
+    key = jax.random.fold_in(key_of(stream.seed), 2)
     key = jax.random.fold_in(key, len(stream.series))
     particles, weights = each_draw(key, law, stream.start.prior.constrain_all(z))
     filters = Filters(jax.tree.map(jnp.asarray, particles), jnp.asarray(weights))

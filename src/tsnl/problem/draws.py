@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from tsnl.problem.prior import Prior
+from tsnl.runtime.checked import whole_number
 
 
 def constrained(prior: Prior, z: Float[np.ndarray, "chain draw size"]) -> dict[str, np.ndarray]:
@@ -27,8 +28,7 @@ def thin(draws: Mapping[str, np.ndarray], n: int) -> dict[str, np.ndarray]:
     Raises:
         ValueError: none are asked for.
     """
-    if n < 1:
-        raise ValueError(f"num_draws is {n}, expected at least 1.")
+    n = whole_number("num_draws", n, 1)
     flat = {name: x.reshape(-1, *x.shape[2:]) for name, x in draws.items()}
     place = evenly(len(next(iter(flat.values()))), n)
     return {name: x[place] for name, x in flat.items()}

@@ -39,11 +39,11 @@ class Prior:
 
     def __init__(
         self,
-        joint: Mapping[tuple[str, ...], dist.Distribution] | None = None,
+        joint: Mapping[tuple[str, ...] | str, dist.Distribution] | None = None,
         /,
         **distributions: dist.Distribution,
     ):
-        pairs = [(tuple(names), d) for names, d in (joint or {}).items()]
+        pairs = [((n,) if isinstance(n, str) else tuple(n), d) for n, d in (joint or {}).items()]
         pairs += [((name,), d) for name, d in distributions.items()]
         if not pairs:
             raise ValueError("The prior is empty: name at least one parameter, as in Prior(Q=...).")

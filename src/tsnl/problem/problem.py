@@ -9,6 +9,7 @@ from jaxtyping import Array, Float, Key
 
 from tsnl.models.base import StateSpaceModel, observation_shape
 from tsnl.problem.columns import given_names, shown_names
+from tsnl.problem.index import check_same_index
 from tsnl.problem.prior import Prior
 from tsnl.problem.series import as_inputs, as_panel, as_series
 from tsnl.runtime.reader import remedy
@@ -54,6 +55,7 @@ class Problem:
             raise TypeError(
                 f"prior is a {type(prior).__name__}, expected tsnl.Prior(name=distribution, ...)."
             )
+        check_same_index(series, inputs)
         given = as_panel(series)
         known = None if inputs is None else as_inputs(inputs, [len(one) for one in given])
         num_columns = given[0].shape[1]

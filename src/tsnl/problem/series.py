@@ -5,6 +5,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from tsnl.problem.index import check_index
+from tsnl.runtime.arrays import as_numbers
+
 
 def as_series(
     values: Any, num_columns: int | None = None, *, empty: bool = False
@@ -12,7 +15,8 @@ def as_series(
     """Check an observed series and give it its one shape.
 
     Args:
-        values: array-like of shape (T,) or (T, d_y); NaN marks a missing entry.
+        values: array-like of shape (T,) or (T, d_y); NaN marks a missing entry, and so does a mask. An
+            index of times (pandas, xarray) must be in order and equally spaced.
         num_columns: d_y of the model, or None to accept any.
         empty: whether nothing at all need be observed, as in a stretch of a longer series.
 
@@ -20,10 +24,12 @@ def as_series(
         A float64 array (T, d_y).
 
     Raises:
-        ValueError: not numeric, no rows, infinite entries, no observed entry, or the wrong d_y.
+        ValueError: not numeric, no rows, infinite entries, no observed entry, the wrong d_y, or rows
+            that are not one step apart.
     """
+    check_index(values)
     try:
-        series = np.array(values, dtype=np.float64)
+        series = as_numbers(values)
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"The series is not numeric ({error}): give an array of shape (T,) or (T, d_y), with NaN "
@@ -80,8 +86,9 @@ def as_inputs(values: Any, lengths: list[int]) -> tuple[Float[np.ndarray, "_ d_u
         )
     found = []
     for one, length in zip([values] if len(lengths) == 1 else values, lengths, strict=True):
+        check_index(one)
         try:
-            rows = np.array(one, dtype=np.float64)
+            rows = as_numbers(one)
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"inputs are not numeric ({error}): give an array (T,) or (T, d_u)."

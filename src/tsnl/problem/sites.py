@@ -13,6 +13,7 @@ from jaxtyping import Array, ArrayLike
 from numpyro.distributions import biject_to
 
 Theta = Mapping[str, ArrayLike]
+MOST = 1_000_000  # entries of one distribution
 
 
 @dataclass(frozen=True)
@@ -100,9 +101,14 @@ def make_site(names: tuple[str, ...], distribution: dist.Distribution, start: in
             f"The prior of {shown} is improper and cannot be sampled: use a proper distribution, "
             f"for example a wide dist.Normal."
         )
+    _check_support(shown, distribution)
     if distribution.batch_shape:
         distribution = distribution.to_event()
     shape = tuple(distribution.event_shape)
+    if prod(shape) > MOST:
+        raise ValueError(
+            f"The prior of {shown} has event shape {shape}, expected at most {MOST:,} entries."
+        )
     if len(names) > 1 and shape != (len(names),):
         raise ValueError(
             f"The joint prior of {shown} has event shape {shape}, expected ({len(names)},): one entry "
@@ -111,6 +117,24 @@ def make_site(names: tuple[str, ...], distribution: dist.Distribution, start: in
     size = prod(biject_to(distribution.support).inverse_shape(shape))
     entries = np.arange(prod(shape)) if len(names) > 1 else _free_entries(shown, shape, size)
     return Site(names, distribution, entries, start)
+
+
+def _check_support(shown: str, distribution: dist.Distribution) -> None:
+    """Raise ValueError where no value at all is possible, as between 1 and 0."""
+    support: Any = distribution.support
+    while hasattr(support, "base_constraint"):
+        support = support.base_constraint
+    low, high = (getattr(support, name, None) for name in ("lower_bound", "upper_bound"))
+    if low is None or high is None:
+        return
+    possible = np.less(np.asarray(low), np.asarray(high))
+    if not possible.all():
+        ends = np.broadcast_arrays(np.asarray(low), np.asarray(high), possible)
+        first = [end[~ends[2]].ravel()[0] for end in ends[:2]]
+        raise ValueError(
+            f"The prior of {shown} is a {type(distribution).__name__} between {first[0]:g} and "
+            f"{first[1]:g}, where there is no value: give it a low end below its high end."
+        )
 
 
 def _free_entries(name: str, shape: tuple[int, ...], size: int) -> np.ndarray:

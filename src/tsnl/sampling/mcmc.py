@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from tsnl.runtime.blocks import by_block
+from tsnl.runtime.checked import check_fields
 from tsnl.sampling import diagnostics
 from tsnl.sampling.metropolis import rescue
 from tsnl.sampling.transitions import TRANSITIONS, State, Tuning, evaluate
@@ -47,9 +48,7 @@ class MCMC:
     max_extensions: int = 10
 
     def __post_init__(self) -> None:
-        known = ["auto", *TRANSITIONS]
-        if self.transition not in known:
-            raise ValueError(f"transition is {self.transition!r}, expected one of {known}.")
+        check_fields(self)
         for name in ("num_chains", "num_warmup", "num_draws"):
             if getattr(self, name) < (2 if name == "num_chains" else 10):
                 raise ValueError(f"{name} is {getattr(self, name)}: too few to sample and check.")

@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tsnl.runtime.arrays import as_numbers
+from tsnl.runtime.checked import check_field, check_seed
 from tsnl.simulation.deadline import within
 
 
@@ -47,6 +49,9 @@ class HostSimulator(ABC):
                 f"executor is a {type(self.executor).__name__}, expected a concurrent.futures.Executor, "
                 f"such as tsnl.simulation.Processes(4)."
             )
+        numbers = {"timeout": float | None, "max_failures": float, "chunk": int, "in_flight": int}
+        for name, hint in numbers.items():
+            check_field(name, getattr(self, name), hint)
         if self.timeout is not None and not self.timeout > 0:
             raise ValueError(
                 f"timeout is {self.timeout}, expected None or a positive number of seconds."
@@ -77,8 +82,8 @@ class HostSimulator(ABC):
         Returns:
             The series (T, d_y).
         """
-        rng, values = np.random.default_rng(seed), {**self.parameters, **(theta or {})}
-        series = np.asarray(self.one(rng, values, length, inputs), dtype=np.float64)
+        rng, values = np.random.default_rng(check_seed(seed)), {**self.parameters, **(theta or {})}
+        series = as_numbers(self.one(rng, values, length, inputs))
         return series[:, None] if series.ndim == 1 else series
 
 

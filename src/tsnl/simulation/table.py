@@ -6,6 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tsnl.runtime.arrays import as_numbers
+
 
 @dataclass(frozen=True)
 class Table:
@@ -28,8 +30,8 @@ class Table:
     series: Any
 
     def __post_init__(self) -> None:
-        theta = {name: np.asarray(value, dtype=np.float64) for name, value in self.theta.items()}
-        series = np.asarray(self.series, dtype=np.float64)
+        theta = {name: as_numbers(value) for name, value in self.theta.items()}
+        series = as_numbers(self.series)
         series = series[:, :, None] if series.ndim == 2 else series
         if series.ndim != 3 or 0 in series.shape:
             raise ValueError(

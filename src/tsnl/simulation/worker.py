@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from tsnl.runtime.arrays import as_numbers
 from tsnl.simulation.blackbox import HostSimulator, SimulationError
 from tsnl.simulation.chunk import Chunk, Failure, Task
 from tsnl.simulation.deadline import TimedOutError
@@ -49,13 +50,13 @@ def run_task(
 
 
 def checked(found: Any, length: int, num_columns: int | None) -> Float[np.ndarray, "T d_y"]:
-    """A series in its one shape.
+    """A series in its one shape, and in memory of its own: a simulator may use a buffer again.
 
     Raises:
         SimulationError: it has another.
     """
     try:
-        series = np.asarray(found, dtype=np.float64)
+        series = as_numbers(found)
     except (TypeError, ValueError) as error:
         raise SimulationError(f"returned no numbers ({error})") from error
     rows = series[:, None] if series.ndim == 1 else series

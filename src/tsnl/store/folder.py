@@ -4,60 +4,73 @@
     data.npz            the observed series and their inputs
     simulations/        finished simulations, a file for each chunk of them
     rounds/             draws, records and kernel of each finished round
+    blocks/             filter runs of a correction, as they finish
     result.json, draws.npz, kernel.safetensors      the result, once there is one
 
-Every file is written beside its place and then moved there, so that it is whole or absent. What is
-random depends on the seed and on numbers of simulations and rounds alone: a run that goes on comes to
-the same draws, to the bit, as one that was never cut off.
+A folder is one run of one question: what is in it carries the question's mark, and a file with another
+one is refused. Every file is written beside its place and then moved there, so that it is whole or
+absent. What is random depends on the seed and on numbers of simulations and rounds alone: a run that
+goes on with as many visible cores comes to the same draws, to the bit, as one that was never cut off.
 """
 
-import contextlib
-import hashlib
-import inspect
 import json
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 
-from tsnl.kernel import Kernel
 from tsnl.kernel.lag import LagChoice
 from tsnl.methods.api import Method
 from tsnl.methods.sequential.state import SavedRound
 from tsnl.problem import Problem
-from tsnl.runtime.reader import remedy
 from tsnl.sampling import Draws
 from tsnl.simulation.chunk import Chunk, Failure
-from tsnl.simulation.worker import FILE_MODULE
-from tsnl.store import codec
 from tsnl.store.files import read_json, read_npz, write_json, write_npz
-from tsnl.store.place import RUN, delete_run, has_begun, refuse_to_overwrite
-from tsnl.store.results import RESULT, encode_prior, series_arrays
+from tsnl.store.place import delete_run, has_begun, refuse_to_overwrite
+from tsnl.store.question import check_same_question, question_of, warn_of_cores, write_question
+from tsnl.store.results import (
+    RESULT,
+    RUN,
+    check_digests,
+    check_same_run,
+    digests,
+    load_kernel,
+    mark_of,
+    series_arrays,
+)
 
-FORMAT = 2
 SCALARS = [f.name for f in fields(Draws) if f.name not in ("z", "log_density")]
 
 
 class RunFolder:
-    """A place for the chunks of simulations (`tsnl.simulation.Store`) and the rounds of one run."""
+    """A place for the chunks of simulations (`tsnl.simulation.Store`) and the rounds of one run.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    Attributes:
+        path: of the folder.
+        mark: the question's, which every file carries.
+    """
+
+    def __init__(self, path: Path, mark: str) -> None:
+        self.path, self.mark = path, mark
 
     @staticmethod
     def open(path: Path, problem: Problem, method: Method, seed: int, resume: bool) -> "RunFolder":
         """Begin a folder, or go on in one that asks the same question.
 
         Raises:
-            FileExistsError: there is a run already, and it is not to go on.
-            ValueError: it is a run of something else, of a newer version, or damaged.
+            FileExistsError: there is a run already, and it is not to go on, or a saved result.
+            ValueError: it is a run of something else, of another version, or damaged.
         """
-        folder, asked = RunFolder(path), _question(problem, method, seed)
-        if resume and (has_begun(path) or (path / RESULT).exists()):
-            _compare(path, read_json(path / RUN), asked)
+        asked = json.loads(json.dumps(question_of(problem, method, seed)))
+        folder = RunFolder(path, mark_of(asked))
+        if resume and (has_begun(path) or ((path / RUN).exists() and folder.finished)):
+            check_same_question(path / RUN, asked)
+            if folder.finished:
+                check_same_run(path, read_json(path / RESULT))
+            else:
+                warn_of_cores(path / RUN)
             return folder
         refuse_to_overwrite(path)
         if (path / RUN).exists():
@@ -65,7 +78,7 @@ class RunFolder:
         (path / "simulations").mkdir(parents=True, exist_ok=True)
         (path / "rounds").mkdir(exist_ok=True)
         write_npz(path / "data.npz", series_arrays(problem))
-        write_json(path / RUN, asked)
+        write_question(path / RUN, asked)
         return folder
 
     @property
@@ -78,10 +91,12 @@ class RunFolder:
         place = self.path / "simulations" / f"{first:08d}.npz"
         if not place.exists():
             return None
-        found = _again(read_npz, place)
-        theta = {name[6:]: value for name, value in found.items() if name.startswith("theta.")}
-        pairs = zip(found["failed"].tolist(), found["reasons"].tolist(), strict=True)
-        chunk = Chunk(first, theta, found["series"], tuple(Failure(int(n), str(r)) for n, r in pairs))
+        try:
+            found = read_npz(place)
+            self._check_mark(found.get("run"), first)
+            chunk = _chunk_of(first, found)
+        except Exception as error:
+            raise ValueError(f"{place} is damaged ({error}): delete it to make it again.") from error
         return chunk if chunk.count == count else None
 
     def put(self, first: int, chunk: Chunk) -> None:
@@ -91,18 +106,21 @@ class RunFolder:
             "series": chunk.series,
             "failed": np.array([failure.number for failure in chunk.failures], dtype=np.int64),
             "reasons": np.array([failure.reason for failure in chunk.failures], dtype=np.str_),
+            "run": np.array(f"{self.mark} {first}"),
         }
         place = self.path / "simulations" / f"{first:08d}.npz"
-        write_npz(place, arrays, compressed=False)
+        write_npz(place, arrays)
 
     def rounds(self) -> Iterator[SavedRound]:
         """The rounds that are finished, in order."""
         number = 1
         while (place := self._round(number)).exists():
-            facts = read_json(place)
-            arrays = _again(read_npz, place.with_suffix(".npz"))
             try:
-                kernel = Kernel.load(place.with_suffix(".safetensors"))
+                facts = read_json(place)
+                self._check_mark(facts.get("run"), number)
+                check_digests(place.parent, facts["files"])
+                arrays = read_npz(place.with_suffix(".npz"))
+                kernel = load_kernel(place.with_suffix(".safetensors"))
                 draws = Draws(arrays["z"], arrays["log_density"], **facts["draws"])
                 lag = LagChoice(facts["lag"][0], facts["lag"][1], {})
                 saved = SavedRound(kernel, draws, facts["record"], lag, arrays["proposed"])
@@ -117,74 +135,52 @@ class RunFolder:
         """Keep a round; its JSON file comes last, so that where it is, all is."""
         place, draws = self._round(number), finished.draws
         arrays = {"z": draws.z, "log_density": draws.log_density, "proposed": finished.proposed}
-        write_npz(place.with_suffix(".npz"), arrays, compressed=False)
-        finished.kernel.save(place.with_suffix(".safetensors"))
+        others = place.with_suffix(".npz"), place.with_suffix(".safetensors")
+        write_npz(others[0], arrays)
+        finished.kernel.save(others[1])
         facts = {
+            "run": f"{self.mark} {number}",
+            "files": digests(*others),
             "draws": {name: getattr(draws, name) for name in SCALARS},
             "record": finished.record,
             "lag": [finished.lag.lag, finished.lag.reason],
         }
         write_json(place, facts)
 
+    def block(self, name: str) -> dict[str, np.ndarray] | None:
+        """The arrays that were kept under a name, or None."""
+        place = self._block(name)
+        if not place.exists():
+            return None
+        try:
+            found = read_npz(place)
+            self._check_mark(found.pop("run", None), name)
+        except Exception as error:
+            raise ValueError(f"{place} is damaged ({error}): delete it to make it again.") from error
+        return found
+
+    def keep_block(self, name: str, arrays: dict[str, Any]) -> None:
+        """Keep arrays under a name."""
+        place = self._block(name)
+        place.parent.mkdir(exist_ok=True)
+        write_npz(place, {**arrays, "run": np.array(f"{self.mark} {name}")})
+
+    def _check_mark(self, found: Any, part: int | str) -> None:
+        if str(found) != f"{self.mark} {part}":
+            raise ValueError("it is of another run, or of another part of this one")
+
+    def _block(self, name: str) -> Path:
+        return self.path / "blocks" / f"{name}.npz"
+
     def _round(self, number: int) -> Path:
         return self.path / "rounds" / f"{number:04d}.json"
 
 
-def _again(read: Any, place: Path) -> dict[str, np.ndarray]:
-    try:
-        return read(place)
-    except ValueError as error:
-        raise ValueError(f"{str(error).rstrip('.')}: delete it to make it again.") from error
-
-
-def _question(problem: Problem, method: Method, seed: int) -> dict[str, Any]:
-    """What a run is about, as JSON that can be compared."""
-    data = hashlib.sha256()
-    for name, value in series_arrays(problem).items():
-        data.update(f"{name}{value.shape}".encode() + np.ascontiguousarray(value).tobytes())
-    prior = codec.or_none(encode_prior, problem.prior)
-    return {
-        "format": FORMAT,
-        "seed": seed,
-        "method": codec.encode(method, functions=True),
-        "prior": repr(problem.prior) if prior is None else prior,
-        "model": fingerprint(problem.model),
-        "series": data.hexdigest(),
-        "precision": str(np.dtype(jax.numpy.result_type(float))),
-    }
-
-
-def fingerprint(model: Any) -> Any:
-    """The plain form of a model; of one without, its name, source and values, hashed.
-
-    The source is that of its class or function, and of the whole file where `load_file` loaded it: such
-    a file holds the model and nothing else.
-    """
-    plain = codec.or_none(codec.encode, model)
-    if plain is not None:
-        return plain
-    kind = getattr(model, "simulate_fn", type(model))
-    found = hashlib.sha256()
-    with contextlib.suppress(OSError, TypeError):  # typed at a prompt: the name must do
-        own_file = str(getattr(kind, "__module__", "")).startswith(FILE_MODULE)
-        source = inspect.getmodule(kind) if own_file else kind
-        found.update(inspect.getsource(source or kind).encode())
-    for leaf in jax.tree.leaves(getattr(model, "parameters", {})):
-        found.update(np.asarray(leaf).tobytes())
-    return {"name": getattr(kind, "__qualname__", str(kind)), "source": found.hexdigest()}
-
-
-def _compare(path: Path, stored: dict[str, Any], asked: dict[str, Any]) -> None:
-    version = stored.get("format")
-    if not isinstance(version, int) or version > FORMAT:
-        raise ValueError(f"{path} has format {version!r}, newer than {FORMAT}: update tsnl.")
-    asked = json.loads(json.dumps(asked))
-    other = [name for name, value in asked.items() if stored.get(name) != value]
-    if other:
-        other_place = remedy(
-            python="choose another folder", command="choose another folder, or replace it with --force"
-        )
-        raise ValueError(
-            f"{path} holds a run with another {', another '.join(other)}: to go on, ask the same "
-            f"question; to ask another one, {other_place}."
-        )
+def _chunk_of(first: int, found: dict[str, np.ndarray]) -> Chunk:
+    theta = {name[6:]: value for name, value in found.items() if name.startswith("theta.")}
+    pairs = zip(found["failed"].tolist(), found["reasons"].tolist(), strict=True)
+    failures = tuple(Failure(int(n), str(r)) for n, r in pairs)
+    broken = np.flatnonzero(~np.isfinite(found["series"]).all(axis=(1, 2))) + first
+    if broken.tolist() != sorted(failure.number for failure in failures):
+        raise ValueError("values are missing of simulations that did not fail")
+    return Chunk(first, theta, found["series"], failures)

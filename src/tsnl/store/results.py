@@ -1,10 +1,13 @@
 """A result as a folder of plain files: JSON, npz and safetensors; nothing is ever unpickled."""
 
+import hashlib
 import json
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -17,12 +20,27 @@ from tsnl.methods.api import Inference, Method
 from tsnl.posterior import Posterior
 from tsnl.problem import Prior, Problem
 from tsnl.problem.draws import unconstrained
+from tsnl.problem.series import as_series
 from tsnl.simulation import as_simulator
 from tsnl.store import codec
-from tsnl.store.files import read_json, read_npz, write_npz, write_text
+from tsnl.store.files import digest, read_json, read_npz, write_json, write_npz
 
-FORMAT = 2
-KERNEL, DRAWS, RESULT = "kernel.safetensors", "draws.npz", "result.json"
+FORMAT = 3
+KERNEL, DRAWS, RESULT, RUN = "kernel.safetensors", "draws.npz", "result.json", "run.json"
+
+
+def mark_of(question: dict[str, Any]) -> str:
+    """What all files of one run carry: a hash of the question that it answers, as JSON."""
+    return hashlib.sha256(json.dumps(question, sort_keys=True).encode()).hexdigest()
+
+
+def check_same_run(folder: Path, facts: dict[str, Any]) -> None:
+    """Raise ValueError where a result lies in the folder of another run."""
+    if (folder / RUN).exists() and facts.get("run") != mark_of(read_json(folder / RUN)["question"]):
+        raise ValueError(
+            f"{folder / RESULT} and {folder / RUN} are of different runs: move one of them to a folder "
+            f"of its own."
+        )
 
 
 def encode_prior(prior: Prior) -> list[dict[str, Any]]:
@@ -33,20 +51,45 @@ def encode_prior(prior: Prior) -> list[dict[str, Any]]:
 def decode_prior(sites: list[dict[str, Any]]) -> Prior:
     """The other way."""
     pairs = [(tuple(s["names"]), {k: v for k, v in s.items() if k != "names"}) for s in sites]
-    joint = {names: codec.decode(d) for names, d in pairs if len(names) > 1}
+    joint: dict[tuple[str, ...] | str, Any] = {
+        names: codec.decode(d) for names, d in pairs if len(names) > 1
+    }
     alone = {names[0]: codec.decode(d) for names, d in pairs if len(names) == 1}
     return Prior(joint, **alone)
 
 
-def write(folder: Path, result: Inference) -> None:
+def digests(*places: Path) -> dict[str, str]:
+    """Name and hash of files: another file, which has them, binds these to itself."""
+    return {place.name: digest(place) for place in places}
+
+
+def check_digests(folder: Path, expected: dict[str, str]) -> None:
+    """Raise ValueError where files of a folder are not those that they should be."""
+    for name, value in expected.items():
+        if digest(folder / Path(name).name) != value:
+            raise ValueError(f"{name} is not the file that was written with it")
+
+
+def write(folder: Path, result: Inference, run: str | None = None) -> None:
     """Write a `Result`; what cannot be saved is refused before any file is written.
+
+    Args:
+        folder: where to.
+        result: what.
+        run: the mark of the run that it is the end of; None for a folder of its own.
 
     Raises:
         NotSavableError: the method, or something among its options, has no plain form.
+        FileExistsError: the folder is that of a run, and the result is to have one of its own.
     """
+    if run is None and (folder / RUN).exists():
+        raise FileExistsError(
+            f"{folder} is the folder of a run, which keeps its own result: save to another folder."
+        )
     kernel = None if result.posterior is None else result.posterior.kernel
     facts = {
         "format": FORMAT,
+        "run": run,
         "names": list(result.draws),
         "cost": result.cost,
         "status": result.status,
@@ -60,7 +103,7 @@ def write(folder: Path, result: Inference) -> None:
         "columns": list(result.problem.columns),
         "versions": dict(result.versions),
     }
-    text = json.dumps(facts, indent=1)
+    json.dumps(facts)  # or nothing is written
     folder.mkdir(parents=True, exist_ok=True)
     arrays: dict[str, Any] = {f"draws.{name}": value for name, value in result.draws.items()}
     arrays |= {f"arrays.{name}": value for name, value in result.arrays.items()}
@@ -69,7 +112,8 @@ def write(folder: Path, result: Inference) -> None:
     (folder / KERNEL).unlink(missing_ok=True)
     if kernel is not None:
         kernel.save(folder / KERNEL)
-    write_text(folder / RESULT, text)
+    files = [folder / DRAWS] + ([] if kernel is None else [folder / KERNEL])
+    write_json(folder / RESULT, {**facts, "files": digests(*files)})
 
 
 def series_arrays(problem: Problem) -> dict[str, np.ndarray]:
@@ -89,6 +133,8 @@ def read(folder: Path, model: Any, prior: Prior | None) -> dict[str, Any]:
         if facts["format"] != FORMAT:
             which = "newer" if facts["format"] > FORMAT else "older"
             raise ValueError(f"format {facts['format']}, {which} than {FORMAT}: use that tsnl")
+        check_same_run(folder, facts)
+        check_digests(folder, facts["files"])
         return _fields(folder, facts, model, prior)
     except Exception as error:  # whatever is wrong with a file, the user reads which folder it was
         raise ValueError(f"{folder} is no readable run of tsnl: {error}") from error
@@ -103,12 +149,13 @@ def _fields(folder: Path, facts: dict[str, Any], model: Any, prior: Prior | None
     method, arrays = codec.decode(facts["method"]), read_npz(folder / DRAWS)
     if not isinstance(method, Method):
         raise ValueError(f"its method is a {type(method).__name__}")
-    known = _numbered(arrays, "inputs") or None
+    panel = tuple(as_series(one) for one in _numbered(arrays, "series"))
     columns = tuple(str(name) for name in facts.get("columns", ()))
-    problem = Problem(model, prior, _numbered(arrays, "series"), known, columns)
+    problem = Problem(model, prior, panel, _numbered(arrays, "inputs") or None, columns)
     if columns and len(columns) != problem.d_y:
         raise ValueError(f"it names {len(columns)} columns and has {problem.d_y}")
     draws = {name: arrays[f"draws.{name}"] for name in facts["names"]}
+    _check_draws(draws, arrays["log_density"])
     posterior = method.exact_posterior(problem)
     if facts["kernel"] is not None:
         kernel = _kernel(folder / KERNEL, facts["kernel"], problem)
@@ -130,6 +177,12 @@ def _fields(folder: Path, facts: dict[str, Any], model: Any, prior: Prior | None
         "seed": facts["seed"],
         "versions": {str(name): str(value) for name, value in facts.get("versions", {}).items()},
     }
+
+
+def _check_draws(draws: dict[str, np.ndarray], log_density: np.ndarray) -> None:
+    for name, value in draws.items():
+        if value.shape[:2] != log_density.shape or not np.isfinite(value).all():
+            raise ValueError(f"its draws of {name} are not finite, or not as many as the others")
 
 
 def _numbered(arrays: dict[str, np.ndarray], name: str) -> tuple[np.ndarray, ...]:
@@ -157,9 +210,23 @@ def _completion(arrays: dict[str, np.ndarray], size: int) -> Completion | None:
     return Completion(**{name: jnp.asarray(value, dtype=float) for name, value in found.items()})
 
 
+def load_kernel(place: Path) -> Kernel:
+    """The kernel in a file.
+
+    Raises:
+        ValueError: it is damaged, or has weights that are no numbers.
+    """
+    kernel = Kernel.load(place)
+    leaves = jax.tree.leaves(eqx.filter(kernel, eqx.is_array))
+    weights = jax.tree.leaves(eqx.filter(kernel.members, eqx.is_array))
+    if any(np.isnan(x).any() for x in leaves) or not all(np.isfinite(x).all() for x in weights):
+        raise ValueError("its kernel has weights that are not finite")
+    return kernel
+
+
 def _kernel(place: Path, spec: Any, problem: Problem) -> Kernel:
     """The kernel in a file, which must fit what the result says of it, and the problem."""
-    kernel = Kernel.load(place)
+    kernel = load_kernel(place)
     if codec.encode(kernel.spec) != spec:
         raise ValueError("its kernel and what it says of its kernel do not fit")
     if kernel.spec.size != problem.prior.size:

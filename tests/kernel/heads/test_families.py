@@ -231,5 +231,5 @@ def test_published_size(lag):
 def test_bad_options(family):
     with pytest.raises(ValueError, match="activation is 'sin', expected one of"):
         family(activation="sin")
-    with pytest.raises(ValueError, match="must be at least 1"):
+    with pytest.raises(ValueError, match="expected at least 1"):
         family(width=0)

@@ -141,9 +141,9 @@ def test_an_ensemble_starts_at_the_ridge():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"num_components": 0}, "components and depth must be at least 1"),
-        ({"depth": 0}, "components and depth must be at least 1"),
-        ({"width": -1}, "width at least 0"),
+        ({"num_components": 0}, "num_components=0.*expected a component"),
+        ({"depth": 0}, "depth=0.*expected a component, width 0 or more, depth 1 to 100"),
+        ({"width": -1}, "width=-1.*width 0 or more"),
     ],
 )
 def test_bad_options(options, message):

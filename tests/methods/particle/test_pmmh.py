@@ -226,7 +226,7 @@ def test_rate_falls_with_noise_and_dimension():
         ({"num_warmup": 0}, "num_warmup is 0, expected at least 20"),
         ({"num_chains": 0}, "num_chains is 0, expected at least 1"),
         ({"num_particles": 1}, "num_particles is 1, expected 'auto' or a number of at least 2"),
-        ({"num_particles": "many"}, "num_particles is 'many', expected 'auto'"),
+        ({"num_particles": "many"}, "num_particles is 'many', expected a whole number or one of"),
         ({"max_cost": 0}, "max_cost is 0, expected None or a positive number"),
     ],
 )

@@ -152,7 +152,7 @@ def test_bad_types():
         ({"strategy": "worst"}, "strategy is 'worst', expected one of"),
         ({"transform": "sqrt"}, "transform is 'sqrt'"),
         ({"stop": "now"}, "stop is 'now'"),
-        ({"lag": "cv"}, "lag is 'cv', expected a number or one of"),
+        ({"lag": "cv"}, "lag is 'cv', expected a whole number or one of"),
         ({"lag": 0}, "lag is 0, expected at least 1"),
         ({"widen": 0.5}, "widen is 0.5, expected at least 1"),
     ],

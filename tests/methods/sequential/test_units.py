@@ -10,7 +10,10 @@ import tsnl
 from tsnl import MCMC, TSNL, Training
 from tsnl.kernel import KernelSpec, Lags, Mixture, Scaling
 from tsnl.kernel.scaling import fit_profile, is_stationary
+from tsnl.methods.sequential.extremes import count_extreme
+from tsnl.methods.sequential.simulated import Simulated
 from tsnl.methods.sequential.units import _candidates
+from tsnl.problem import Problem
 
 QUICK = TSNL(
     rounds=2,
@@ -67,9 +70,27 @@ def wild(rng, theta):
 def test_extreme_simulations_neither_diverge_nor_dominate():
     prior = tsnl.Prior(scale=dist.LogNormal(0.0, 0.5))
     series = np.random.default_rng(0).normal(size=20)
-    result = tsnl.infer(wild, prior, series, QUICK, seed=0, progress=False)
+    with pytest.warns(UserWarning, match=r"last round have values.*return NaN or raise"):
+        result = tsnl.infer(wild, prior, series, QUICK, seed=0, progress=False)
+    assert 0 < result.history[-1]["extreme"] <= 8
+    count, rows = result.history[-1]["extreme"], result.history[-1]["extreme_rows"]
+    assert result.status.endswith(
+        f"{count} simulations of the last round have extreme values, in {rows} rows"
+    )
     assert np.isfinite(result.draws["scale"]).all()
     assert 0.3 < result.draws["scale"].mean() < 3.0
+
+
+def test_values_far_from_zero_are_not_extreme():
+    """It is from the middle of all that they are far, in spreads."""
+    problem = Problem.of(wild, tsnl.Prior(scale=dist.LogNormal(0.0, 0.5)), np.arange(20.0))
+    series = 1e9 + np.random.default_rng(0).normal(size=(8, 20, 1))
+    simulated = Simulated.none(problem, 8).added(np.zeros((8, 1)), series, 160)
+    scaling = SCALING
+    assert count_extreme(spec(), scaling, simulated) == {"extreme": 0, "extreme_rows": 0}
+    series[2, 3:5] += 200.0
+    simulated = Simulated.none(problem, 8).added(np.zeros((8, 1)), series, 160)
+    assert count_extreme(spec(), scaling, simulated) == {"extreme": 1, "extreme_rows": 2}
 
 
 class Forced(tsnl.StateSpaceModel):

@@ -26,6 +26,7 @@ from tsnl.problem.draws import evenly
 from tsnl.problem.prior import Prior
 from tsnl.result import Result
 from tsnl.runtime.progress import progress_for
+from tsnl.runtime.seeds import key_of
 from tsnl.sampling.diagnostics import ess
 from tsnl.simulation import as_simulator, simulate
 
@@ -149,7 +150,7 @@ def run_trials(
     setting = Triple(as_simulator(setting.model), setting.prior, setting.length)
     draws_fn = posterior_draws or refit(setting.model, setting.prior, method)
     wanted = list(range(trials)) if isinstance(trials, int) else list(trials)
-    key = jax.random.key(seed)
+    key = key_of(seed)
     rows: list[dict[str, Any]] = []
     watcher = progress_for(progress)
     watcher.start("calibration", len(wanted))

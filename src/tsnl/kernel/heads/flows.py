@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from tsnl.kernel.heads.base import Groups, Head, num_features
+from tsnl.runtime.checked import DEEPEST, check_fields
 from tsnl.store.registry import register
 
 ACTIVATIONS: dict[str, Callable] = {"relu": jax.nn.relu, "tanh": jnp.tanh, "silu": jax.nn.silu}
@@ -46,6 +47,7 @@ class MAF:
     activation: Literal["relu", "tanh", "silu"] = "tanh"
 
     def __post_init__(self) -> None:
+        check_fields(self)
         _check(self.activation, self.num_layers, self.num_hidden, self.width)
 
     def make(self, key: Key[Array, ""], d_y: int, groups: Groups, size: int) -> Flow:
@@ -66,6 +68,7 @@ class Spline:
     interval: float = 5.0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         _check(self.activation, self.num_layers, self.num_hidden, self.width)
 
     def make(self, key: Key[Array, ""], d_y: int, groups: Groups, size: int) -> Flow:
@@ -99,5 +102,8 @@ def autoregressive(
 def _check(activation: str, *counts: int) -> None:
     if activation not in ACTIVATIONS:
         raise ValueError(f"activation is {activation!r}, expected one of {sorted(ACTIVATIONS)}.")
-    if min(counts) < 1:
-        raise ValueError(f"Layers, hidden layers and width are {counts}: each must be at least 1.")
+    if min(counts) < 1 or max(counts[:2]) > DEEPEST:
+        raise ValueError(
+            f"num_layers, num_hidden and width are {counts}, expected at least 1, and at most {DEEPEST} "
+            f"layers."
+        )

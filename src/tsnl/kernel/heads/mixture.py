@@ -34,6 +34,7 @@ from tsnl.kernel.heads.base import Groups, Head, Rows, num_features
 from tsnl.kernel.heads.regression import Part, decouple, level, num_terms, regression, soft
 from tsnl.kernel.heads.ridge import ridge_start
 from tsnl.kernel.heads.weight_prior import minus_log_prior
+from tsnl.runtime.checked import DEEPEST, check_fields
 from tsnl.store.registry import register
 
 
@@ -52,8 +53,9 @@ class Mixture:
     depth: int = 2
 
     def __post_init__(self) -> None:
-        if self.num_components < 1 or self.depth < 1 or self.width < 0:
-            raise ValueError(f"{self}: components and depth must be at least 1, width at least 0.")
+        check_fields(self)
+        if self.num_components < 1 or not 1 <= self.depth <= DEEPEST or self.width < 0:
+            raise ValueError(f"{self}: expected a component, width 0 or more, depth 1 to {DEEPEST}.")
 
     def make(self, key: Key[Array, ""], d_y: int, groups: Groups, size: int) -> "MixtureHead":
         """A fresh head."""

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Key
 
 from tsnl.kernel.memory.base import Group, Memory
+from tsnl.runtime.checked import check_fields
 from tsnl.store.registry import register
 
 # |y| of a standard normal has mean 0.8: where an average starts before it has seen anything.
@@ -28,6 +29,7 @@ class Decays:
     rates: tuple[float, ...] = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
 
     def __post_init__(self) -> None:
+        check_fields(self)
         object.__setattr__(self, "rates", tuple(self.rates))
         if any(not 0 < rate < 1 for rate in self.rates):
             raise ValueError(f"decays are {self.rates}, expected rates between 0 and 1.")

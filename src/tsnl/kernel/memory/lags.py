@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Key
 
 from tsnl.kernel.memory.base import Group, Memory
+from tsnl.runtime.checked import check_fields
 from tsnl.store.registry import register
 
 # Prior sds of weights at theta's centre, found by measurement on the linear, volatility and
@@ -30,6 +31,7 @@ class Lags:
     fading: float = 0.8
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.lag < 0:
             raise ValueError(f"lag is {self.lag}, expected 0 or more.")
         if not 0 < self.fading <= 1:

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Key
 
 from tsnl.kernel.memory.base import Memory
+from tsnl.runtime.checked import DEEPEST, check_fields
 from tsnl.store.registry import register
 
 SLOWEST = 50.0  # rows that the slowest unit remembers at the start
@@ -31,8 +32,12 @@ class Recurrent:
     depth: int = 2
 
     def __post_init__(self) -> None:
-        if self.width < 1 or self.depth < 1:
-            raise ValueError(f"width is {self.width} and depth {self.depth}, expected at least 1.")
+        check_fields(self)
+        if self.width < 1 or not 1 <= self.depth <= DEEPEST:
+            raise ValueError(
+                f"width is {self.width} and depth {self.depth}, expected at least 1, and no more than "
+                f"{DEEPEST} layers."
+            )
 
     def make(self, key: Key[Array, ""], d_y: int, d_u: int) -> "RecurrentMemory":
         """Random weights; units that forget at rates from one row to `SLOWEST`."""

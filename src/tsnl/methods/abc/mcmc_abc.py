@@ -15,6 +15,7 @@ from tsnl.methods.abc.trials import Trials, collapsed, expect, whole
 from tsnl.methods.abc.walk import Walk
 from tsnl.methods.api import Method, Outcome
 from tsnl.problem import Problem
+from tsnl.runtime.checked import check_fields
 from tsnl.runtime.progress import Progress
 from tsnl.sampling import diagnostics
 from tsnl.store.registry import register
@@ -76,6 +77,7 @@ class MCMCABC(Method):
         expect(self, "distance_weight", f"one of {names}", lambda name: name in names)
         expect(self, "max_cost", "None or a whole number from 1 on", lambda n: n is None or whole(n, 1))
         expect(self, "min_acceptance", "at least 0 and below 1", lambda x: 0 <= x < 1)
+        check_fields(self)
 
     def run(self, key: Key[Array, ""], problem: Problem, progress: Progress) -> Outcome:
         """Infer; see `tsnl.infer`."""

@@ -13,6 +13,7 @@ from tsnl.methods.abc.distance import Distance, check_distance
 from tsnl.methods.abc.trials import MAX_BATCH, Trials, collapsed, expect, round_up, whole
 from tsnl.methods.api import Method, Outcome
 from tsnl.problem import Problem
+from tsnl.runtime.checked import check_fields
 from tsnl.runtime.progress import Progress
 from tsnl.store.registry import register
 
@@ -54,6 +55,7 @@ class RejectionABC(Method):
         expect(self, "fraction", "None, or above 0 and at most 1", lambda x: x is None or 0 < x <= 1)
         expect(self, "max_cost", "None or a whole number from 1 on", lambda n: n is None or whole(n, 1))
         expect(self, "min_acceptance", "at least 0 and below 1", lambda x: 0 <= x < 1)
+        check_fields(self)
 
     def run(self, key: Key[Array, ""], problem: Problem, progress: Progress) -> Outcome:
         """Infer; see `tsnl.infer`."""

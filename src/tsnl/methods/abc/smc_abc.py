@@ -15,6 +15,7 @@ from tsnl.methods.abc.tolerance import DISTANCE_WEIGHTS, DistanceWeight, fit_rat
 from tsnl.methods.abc.trials import Trials, expect, whole
 from tsnl.methods.api import Method, Outcome
 from tsnl.problem import Problem
+from tsnl.runtime.checked import check_fields
 from tsnl.runtime.progress import Progress
 from tsnl.store.registry import register
 
@@ -76,6 +77,7 @@ class SMCABC(Method):
         expect(self, "min_acceptance", "at least 0 and below 1", lambda x: 0 <= x < 1)
         expect(self, "min_tolerance", "at least 0", lambda x: x >= 0)
         expect(self, "stop", "'converged' or 'never'", lambda name: name in ("converged", "never"))
+        check_fields(self)
 
     def num_particles(self, length: int) -> int:
         """Particles of a generation, for series of a length."""

@@ -134,7 +134,11 @@ def collapsed(accepted: int, tried: int, min_acceptance: int | float) -> bool:
 def expect(options: Any, name: str, expected: str, good: Callable[[Any], bool]) -> None:
     """Raise ValueError where an option is not what is expected of it."""
     value = getattr(options, name)
-    if not good(value):
+    try:
+        fine = good(value)
+    except TypeError:  # of another type
+        fine = False
+    if not fine:
         raise ValueError(f"{name} is {value!r}, expected {expected}.")
 
 

@@ -28,8 +28,8 @@ class Ledger:
         self.cost += num_runs * num_particles * self.length
 
     def runs(self, num_particles: int) -> int:
-        """How many more runs the budget allows."""
-        if self.limit is None:
+        """How many more runs the budget allows; a filter without particles costs nothing."""
+        if self.limit is None or num_particles == 0:
             return 10**12
         return (self.limit - self.cost) // (num_particles * self.length)
 

@@ -1,6 +1,6 @@
 """Before a particle chain: where to start, and how many particles."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil, log2
 
 import jax
@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from tsnl.likelihood.estimate import Estimate
+from tsnl.likelihood.target import Target
 from tsnl.methods.particle.budget import FEWEST, LEAST_RUNS, Allotment, Ledger, most_particles
 from tsnl.runtime.reader import option
 from tsnl.sampling.pseudo_marginal import POINTS, Chains, Path, Proposal, estimates
@@ -58,24 +59,23 @@ def start(
 
 def choose_particles(
     key: Key[Array, ""],
-    target: Estimate,
-    path: Path,
-    chains: Chains,
+    target: Target,
+    centre: Float[Array, " size"],
     auto: bool,
     allotted: Allotment,
     ledger: Ledger,
 ) -> Particles:
-    r"""The variance of \(\log \hat p(y \mid \theta)\) at a central theta and, if auto, the particles.
+    r"""The variance of \(\log \hat p(y \mid \theta)\) at a central z and, if auto, the particles.
 
     The variance falls like one over the number of particles, so that a few measurements are enough.
     Where the budget does not pay for another one, it is computed from the last by that rule.
     """
     n, runs = target.num_particles, allotted.num_pilot
-    centre = jnp.tile(central(path, chains), (runs, 1))
+    points = jnp.tile(centre, (runs, 1))
     cap = min(MOST, most_particles(allotted.num_chains, n, ledger))
     for attempt in range(TRIES + 1):
-        now = replace(target, num_particles=n)
-        values = estimates(jax.random.fold_in(key, attempt), now, centre).astype(float)
+        now = target.with_particles(n)
+        values = estimates(jax.random.fold_in(key, attempt), now, points).astype(float)
         ledger.pay(runs, n)
         variance = float(values.var(ddof=1)) if np.isfinite(values).all() else float("inf")
         wanted = _rung(4.0 * n if np.isinf(variance) else n * min(variance, 16.0), cap)

@@ -1,6 +1,6 @@
 """Particle marginal Metropolis-Hastings."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import erfc
 from typing import Any, ClassVar, Literal
 
@@ -12,8 +12,9 @@ from jaxtyping import Array, Key
 from tsnl.likelihood.estimate import Estimate
 from tsnl.methods.api import Method, Outcome
 from tsnl.methods.particle.budget import Ledger, allot, divide
-from tsnl.methods.particle.pilot import Particles, choose_particles, start
+from tsnl.methods.particle.pilot import Particles, central, choose_particles, start
 from tsnl.problem import Problem
+from tsnl.runtime.checked import check_fields
 from tsnl.runtime.progress import Progress
 from tsnl.runtime.reader import option
 from tsnl.sampling import diagnostics
@@ -56,11 +57,12 @@ class PMMH(Method):
     max_cost: int | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for name, least in (("num_steps", 20), ("num_warmup", 20), ("num_chains", 1)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} is {getattr(self, name)}, expected at least {least}.")
         n = self.num_particles
-        if n != "auto" and (isinstance(n, str) or n < 2):
+        if n != "auto" and n < 2:
             raise ValueError(f"num_particles is {n!r}, expected 'auto' or a number of at least 2.")
         if self.max_cost is not None and self.max_cost < 1:
             raise ValueError(f"max_cost is {self.max_cost}, expected None or a positive number.")
@@ -86,9 +88,10 @@ class PMMH(Method):
         chains, proposal, path = runner.steps(keys[1], target, state, "search", 0, num_search, goal)
         chains, restarted = rescue(keys[2], chains)
         auto = self.num_particles == "auto"
-        chosen = choose_particles(keys[3], target, path, chains, auto, allotted, ledger)
+        centre = central(path, chains)
+        chosen = choose_particles(keys[3], target, centre, auto, allotted, ledger)
 
-        target = replace(target, num_particles=chosen.num_particles)
+        target = target.with_particles(chosen.num_particles)
         noise = 3 * chosen.variance**0.5
         chains, more = rescue(keys[2], anew(keys[4], target, chains, ledger), noise)
         runs = ledger.runs(chosen.num_particles)

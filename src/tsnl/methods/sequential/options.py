@@ -8,11 +8,12 @@ from typing import ClassVar, Literal
 import numpy as np
 from jaxtyping import Array, Key
 
-from tsnl.kernel import MAF, TRANSFORMS, HeadFamily, KernelSpec, Transform
+from tsnl.kernel import MAF, HeadFamily, KernelSpec, Transform
 from tsnl.kernel.lag import Lag
 from tsnl.kernel.training import Training
 from tsnl.methods.api import Method, Outcome
 from tsnl.problem import Problem
+from tsnl.runtime.checked import check_fields
 from tsnl.runtime.progress import Progress
 from tsnl.runtime.reader import remedy
 from tsnl.sampling import MCMC
@@ -76,18 +77,14 @@ class Sequential(Method):
     max_cost: int | None = None
 
     def __post_init__(self) -> None:
+check_fields(self)
         for name in ("rounds", "simulations", "budget"):
             if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, expected at least 1.")
+        if self.max_cost is not None and self.max_cost < 1:
+            raise ValueError(f"max_cost is {self.max_cost}, expected None or at least 1.")
         if not self.widen >= 1:
             raise ValueError(f"widen is {self.widen}, expected at least 1.")
-        for name, allowed in (
-            ("strategy", ("all", "last", "best")),
-            ("transform", ("auto", *TRANSFORMS)),
-            ("stop", ("never", "converged")),
-        ):
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} is {getattr(self, name)!r}, expected one of {allowed}.")
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import jax
 import numpy as np
 from jaxtyping import Float
 
@@ -15,7 +14,9 @@ from tsnl.methods.sequential.simulated import Simulated
 from tsnl.methods.sequential.state import Form, RoundState
 from tsnl.posterior import Posterior, Stream, sample_posterior
 from tsnl.problem import Problem
+from tsnl.runtime.checked import whole_number
 from tsnl.runtime.progress import progress_for
+from tsnl.runtime.seeds import key_of
 from tsnl.sampling import MCMC
 
 
@@ -27,8 +28,7 @@ def refine(
     kernel = None if posterior is None else posterior.kernel
     if posterior is None or kernel is None or result.lag is None or not isinstance(method, Sequential):
         raise TypeError(f"{type(method).__name__} learns no kernel of rows to refine: use TSNL.")
-    if simulations < 1:
-        raise ValueError(f"simulations is {simulations}, expected at least 1.")
+    whole_number("simulations", simulations, 1)
     problem, z = _now(result, posterior, data, inputs, seed)
     options = method.once(simulations)
     earlier = Simulated.of_arrays(result.arrays, result.problem)
@@ -42,7 +42,7 @@ def refine(
     )
     watcher = progress_for(progress)
     try:
-        return problem, run(jax.random.key(seed), problem, options, watcher, state)
+        return problem, run(key_of(seed), problem, options, watcher, state)
     finally:
         watcher.close()
 
@@ -58,4 +58,4 @@ def _now(
         return result.problem, result.unconstrained()
     problem = Problem.of(result.problem.model, result.problem.prior, data, inputs)
     other = posterior.condition(data, inputs)
-    return problem, sample_posterior(jax.random.key(seed), other, None, MCMC()).z
+    return problem, sample_posterior(key_of(seed), other, None, MCMC()).z

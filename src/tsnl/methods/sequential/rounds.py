@@ -17,6 +17,7 @@ from tsnl.kernel.member import fresh_head
 from tsnl.kernel.scaling import is_stationary
 from tsnl.kernel.training import Fit
 from tsnl.methods.api import Outcome
+from tsnl.methods.sequential.extremes import count_extreme, extreme_note
 from tsnl.methods.sequential.options import Sequential
 from tsnl.methods.sequential.simulated import (
     Simulated,
@@ -92,7 +93,9 @@ def one_round(
     points, spread = where_to_start(simulated, state.z)
     draws = sample_posterior(keys[2], posterior, points, sampler, spread)
     clock.append(time.perf_counter())
-    return state.after(simulated, form, kernel, draws, record(simulated, fit, draws, state.z, clock))
+    figures = record(simulated, fit, draws, state.z, clock)
+    figures |= count_extreme(form.spec, scaling, simulated)
+    return state.after(simulated, form, kernel, draws, figures)
 
 
 def is_draft(problem: Problem, options: Sequential, simulated: Simulated, number: int) -> bool:
@@ -207,7 +210,7 @@ def outcome(problem: Problem, state: RoundState, status: str) -> Outcome:
         z=state.draws.z,
         log_density=state.draws.log_density,
         cost=state.simulated.cost,
-        status=status + state.draws.health_note,
+        status=status + state.draws.health_note + extreme_note(state.history[-1]),
         history=list(state.history),
         posterior=state.posterior(problem),
         lag=None if state.form.spec.whole else state.form.lag,

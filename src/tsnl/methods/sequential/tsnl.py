@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from tsnl.kernel import Decays, HeadFamily, KernelSpec, Lags, MemoryFamily, Mixture, Transform
-from tsnl.kernel.lag import RULES, Lag
+from tsnl.kernel.lag import Lag
 from tsnl.methods.sequential.options import Sequential
 from tsnl.problem import Problem
 from tsnl.store.registry import register
@@ -41,8 +41,6 @@ class TSNL(Sequential):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.lag, str) and self.lag not in RULES:
-            raise ValueError(f"lag is {self.lag!r}, expected a number or one of {RULES}.")
         if isinstance(self.lag, int) and self.lag < 1:
             raise ValueError(f"lag is {self.lag}, expected at least 1.")
 

@@ -63,9 +63,11 @@ def pair_figure(
 
 def marginal_figure(
     draws: Draws,
-    reference: Mapping[str, Any],
+    reference: Mapping[str, Any] | None = None,
     *,
+    prior: Draws | None = None,
     truth: Mapping[str, float] | None = None,
+    names: tuple[str, str] = ("posterior", "reference"),
     dark: bool = False,
 ) -> Any:
     """Each marginal beside that of a reference, such as a long exact run.
@@ -73,12 +75,14 @@ def marginal_figure(
     Args:
         draws: label to draws.
         reference: label to draws, or to (grid, density).
+        prior: label to prior draws, which are shown within the range of the others.
         truth: label to true value, where it is known.
+        names: of the draws and of the reference, in the legend.
         dark: on dark paper.
     """
     import matplotlib.pyplot as plt
 
-    truth = truth or {}
+    reference, prior, truth = reference or {}, prior or {}, truth or {}
     columns = min(len(draws), 4)
     rows = -(-len(draws) // columns)
     with style(dark) as palette:
@@ -86,15 +90,16 @@ def marginal_figure(
         figure = plt.figure(figsize=size, layout="constrained")
         for i, (label, values) in enumerate(draws.items()):
             axes = figure.add_subplot(rows, columns, i + 1)
-            limits = _limits(values, truth.get(label))
-            _histogram(axes, values, None, limits, palette)
             other = reference.get(label)
+            both = [np.ravel(x) for x in (values, other) if isinstance(x, np.ndarray)]
+            limits = _limits(np.concatenate(both), truth.get(label))
+            _histogram(axes, values, prior.get(label), limits, palette, names[0])
             if isinstance(other, tuple):
                 grid, density = other
                 axes.plot(grid, density / np.trapezoid(density, grid), color=palette.truth, lw=1.5,
-                          label="reference")  # fmt: skip
+                          label=names[1])  # fmt: skip
             elif other is not None:
-                _stairs(axes, other, limits, palette.truth, "reference")
+                _stairs(axes, other, limits, palette.truth, names[1])
             if label in truth:
                 axes.axvline(truth[label], color=palette.ink, lw=1, ls="--", label="truth")
             axes.set(xlabel=label, yticks=[], xlim=limits)
@@ -122,10 +127,15 @@ def _limits(values: np.ndarray, truth: float | None) -> tuple[float, float]:
 
 
 def _histogram(
-    axes: Any, values: np.ndarray, prior: Any, limits: tuple[float, float], palette: Palette
+    axes: Any,
+    values: np.ndarray,
+    prior: Any,
+    limits: tuple[float, float],
+    palette: Palette,
+    name: str = "posterior",
 ) -> None:
     edges = bin_edges(values, limits)
-    axes.hist(np.ravel(values), edges, density=True, color=palette.main, alpha=0.6, label="posterior")
+    axes.hist(np.ravel(values), edges, density=True, color=palette.main, alpha=0.6, label=name)
     if prior is not None:
         _stairs(axes, prior, limits, palette.faint, "prior")
     axes.spines["left"].set_visible(False)

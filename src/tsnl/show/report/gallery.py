@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import jax
 import numpy as np
 from jaxtyping import Float
 
@@ -11,7 +10,9 @@ from tsnl.checks.checks import learned_likelihood
 from tsnl.checks.one_step import NUM_THINNED
 from tsnl.checks.replicates import replicate
 from tsnl.methods.api import Inference
-from tsnl.problem.draws import thinned
+from tsnl.methods.particle.second import BEFORE
+from tsnl.problem.draws import constrained, thinned
+from tsnl.runtime.seeds import key_of
 from tsnl.show.plots import (
     learning_figure,
     marginal_figure,
@@ -83,7 +84,7 @@ def _one_step_bands(result: Inference, one: OneStep, seed: int, most: int) -> Pi
     count = int(np.clip(MOST_VALUES // rows.size, FEWEST_DRAWS, MOST_DRAWS))
     likelihood = learned_likelihood(result)
     assert likelihood is not None
-    draws = predictive_draws(jax.random.key(seed), likelihood, z, count)
+    draws = predictive_draws(key_of(seed), likelihood, z, count)
     odd = surprising(one)
     caption = "Each row over what the kernel expects of it, given the rows before: the bands hold "
     caption += f"{percent(0.5)} and {percent(0.9)}."
@@ -95,7 +96,7 @@ def _one_step_bands(result: Inference, one: OneStep, seed: int, most: int) -> Pi
 
 def _replicate_bands(result: Inference, num_replicates: int, seed: int, most: int) -> Picture:
     z = thinned(result.unconstrained(), num_replicates)
-    draws = replicate(jax.random.key(seed), result.problem, z)
+    draws = replicate(key_of(seed), result.problem, z)
     draws = draws[np.isfinite(draws).all(axis=(1, 2))]
     rows = result.problem.series
     if not len(draws):
@@ -148,10 +149,31 @@ def posterior_picture(result: Inference, most: int) -> Picture:
 
     def draw(dark: bool) -> Any:
         if len(found) > MOST_PAIRS:
-            return marginal_figure(found, prior, dark=dark)
+            return marginal_figure(found, prior=prior, dark=dark)
         return pair_figure(found, prior=prior, dark=dark)
 
     return take("posterior", draw, alt, caption)
+
+
+def correction_picture(result: Inference, most: int) -> Picture | None:
+    """Each marginal before and after a correction, where there was one."""
+    if BEFORE not in result.arrays:
+        return None
+    prior = result.problem.prior
+    theta = constrained(prior, result.arrays[BEFORE])
+    values = np.asarray(prior.coordinates(theta))
+    after = dict(list(result.coordinates().items())[:most])
+    before = {label: values[..., prior.labels.index(label)] for label in after}
+    parts = [f"{label} {before[label].mean():.3g} to {x.mean():.3g}" for label, x in after.items()]
+    alt = f"Marginals before and after the correction; means moved from {'; '.join(parts)}."
+    caption = "Filled, the draws before the correction; outlined, as the exact likelihood has them."
+    caption += left_out(most, prior.size, "parameters")
+    names = ("before", "corrected")
+
+    def draw(dark: bool) -> Any:
+        return marginal_figure(before, after, names=names, dark=dark)
+
+    return take("correction", draw, alt, caption)
 
 
 def learning_picture(result: Inference) -> Picture | None:

@@ -19,6 +19,7 @@ from tsnl.show.report.facts import (
     total_seconds,
 )
 from tsnl.show.report.gallery import (
+    correction_picture,
     data_pictures,
     learning_picture,
     one_step_values,
@@ -96,6 +97,7 @@ def render(
         seconds=total_seconds(result),
         data=data_pictures(result, one, num_replicates, seed, most),
         posterior=posterior_picture(result, most),
+        correction=correction_picture(result, most),
         summary=summary_table(result),
         pictures=check_pictures(result, checks, one, most),
         learning=learning_picture(result),
