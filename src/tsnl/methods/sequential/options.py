@@ -77,7 +77,7 @@ class Sequential(Method):
     max_cost: int | None = None
 
     def __post_init__(self) -> None:
-check_fields(self)
+        check_fields(self)
         for name in ("rounds", "simulations", "budget"):
             if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, expected at least 1.")
