@@ -124,7 +124,9 @@ def test_a_corrected_command_begins_anew(place, capsys):
     assert codes == [1, 1, 2]
     assert "go on with --resume, replace it with --force, or choose" in capsys.readouterr().err
     assert call("fit", "mended.py", "data.csv", *tiny, "--resume") == 2
-    assert re.search("another model: .* or replace it with --force", capsys.readouterr().err)
+    assert re.search(
+        r"another model \(at simulate\): .* or replace it with --force", capsys.readouterr().err
+    )
     assert call("fit", "mended.py", "data.csv", *tiny, "--resume", "--force") == 2
     assert "choose one" in capsys.readouterr().err
     assert call("fit", "mended.py", "data.csv", *tiny, "--force") == 0
@@ -309,7 +311,7 @@ def test_shell_completion():
     environment = {**os.environ, "PYTHONPATH": str(Path(tsnl.__file__).parents[1]), **asked}
     command = [sys.executable, "-m", "tsnl"]
     found = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert found.stdout.split() == ["compare"]
+    assert set(found.stdout.split()) == {"correct", "compare-methods", "compare-models"}
 
 
 def test_version_and_help(capsys):
