@@ -27,11 +27,7 @@ from tsnl.store import results
 
 @dataclass(frozen=True)
 class Result(FollowUp):
-    """What `tsnl.infer` gives back.
-
-    Its attributes are those of `tsnl.methods.api.Inference`; what else can be asked without a new
-    inference is in `tsnl.follow_up.FollowUp`.
-    """
+    """What `tsnl.infer` gives back: `tsnl.methods.api.Inference` and `tsnl.follow_up.FollowUp`."""
 
     @staticmethod
     def of(problem: Problem, method: Method, outcome: Outcome, seed: int) -> "Result":

@@ -215,6 +215,8 @@ def test_correct_and_compare_models(place, capsys):
         assert "Marginals before and after the correction" in page
     assert call("correct", "near") == 2
     assert "holds a run already" in capsys.readouterr().err
+    assert call("correct", "near", "--resume", "--force") == 2
+    assert "choose one" in capsys.readouterr().err
     assert call("correct", "near", "--resume") == 0
     runs = ("near-corrected", "far-corrected")
     assert call("compare-models", *runs, "--names", "a,b", "--no-scores") == 0

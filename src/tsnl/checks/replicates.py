@@ -46,9 +46,7 @@ def summarise(
     d_y = series.shape[2]
     names = shown_names(tuple(columns), d_y)
     return {
-        name if d_y == 1 else f"{name} of {names[j]}": np.array(
-            [float(fn(y)) for y in series[:, :, j]]
-        )
+        name if d_y == 1 else f"{name} of {names[j]}": np.array([float(fn(y)) for y in series[:, :, j]])
         for j in range(d_y)
         for name, fn in summaries.items()
     }
