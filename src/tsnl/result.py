@@ -19,7 +19,7 @@ from tsnl.predict.track import Track
 from tsnl.problem import Problem
 from tsnl.problem.draws import constrained, thin
 from tsnl.problem.prior import Prior
-from tsnl.runtime.checked import check_field, whole_number
+from tsnl.runtime.checked import whole_number
 from tsnl.runtime.seeds import key_of
 from tsnl.simulation.failures import FailureLog
 from tsnl.store import results
@@ -27,11 +27,7 @@ from tsnl.store import results
 
 @dataclass(frozen=True)
 class Result(FollowUp):
-    """What `tsnl.infer` gives back.
-
-    Its attributes are those of `tsnl.methods.api.Inference`; what else can be asked without a new
-    inference is in `tsnl.follow_up.FollowUp`.
-    """
+    """What `tsnl.infer` gives back: `tsnl.methods.api.Inference` and `tsnl.follow_up.FollowUp`."""
 
     @staticmethod
     def of(problem: Problem, method: Method, outcome: Outcome, seed: int) -> "Result":
@@ -200,15 +196,12 @@ class Result(FollowUp):
             num_replicates: series to simulate at draws of the posterior, T calls of the dynamics each;
                 0 for none.
             refit: whether to learn the kernel again, with the lag and with twice the lag.
-            correct: draws to weigh by the exact likelihood, where the model has densities, which says
-                how far the posterior is off; a filter run each; 0 for none.
-            local: whether to ask of the replicates, which needs no densities, whether a classifier tells
-                them from the kernel's own series, and whether the kernel finds back their parameters.
+            correct: draws to weigh by the exact likelihood, a filter run each, where the model has
+                densities: how far is the posterior off? 0 for none.
+            local: whether a classifier is to tell the replicates from the kernel's own series, and the
+                kernel to find back their parameters.
             seed: of the replicates and of learning.
         """
-        whole_number("num_replicates", num_replicates, 0)
-        whole_number("correct", correct, 0)
-        check_field("local", local, bool)
         given: Any = {"summaries": summaries, "num_replicates": num_replicates, "refit": refit}
         return check(self, **given, correct=correct, local=local, seed=seed)
 

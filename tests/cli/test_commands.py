@@ -124,7 +124,9 @@ def test_a_corrected_command_begins_anew(place, capsys):
     assert codes == [1, 1, 2]
     assert "go on with --resume, replace it with --force, or choose" in capsys.readouterr().err
     assert call("fit", "mended.py", "data.csv", *tiny, "--resume") == 2
-    assert re.search("another model: .* or replace it with --force", capsys.readouterr().err)
+    assert re.search(
+        r"another model \(at simulate\): .* or replace it with --force", capsys.readouterr().err
+    )
     assert call("fit", "mended.py", "data.csv", *tiny, "--resume", "--force") == 2
     assert "choose one" in capsys.readouterr().err
     assert call("fit", "mended.py", "data.csv", *tiny, "--force") == 0
@@ -213,6 +215,8 @@ def test_correct_and_compare_models(place, capsys):
         assert "Marginals before and after the correction" in page
     assert call("correct", "near") == 2
     assert "holds a run already" in capsys.readouterr().err
+    assert call("correct", "near", "--resume", "--force") == 2
+    assert "choose one" in capsys.readouterr().err
     assert call("correct", "near", "--resume") == 0
     runs = ("near-corrected", "far-corrected")
     assert call("compare-models", *runs, "--names", "a,b", "--no-scores") == 0
@@ -309,7 +313,7 @@ def test_shell_completion():
     environment = {**os.environ, "PYTHONPATH": str(Path(tsnl.__file__).parents[1]), **asked}
     command = [sys.executable, "-m", "tsnl"]
     found = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert found.stdout.split() == ["compare"]
+    assert set(found.stdout.split()) == {"correct", "compare-methods", "compare-models"}
 
 
 def test_version_and_help(capsys):

@@ -28,6 +28,7 @@ from tsnl.methods.particle.second import BEFORE
 from tsnl.methods.sequential.options import Sequential
 from tsnl.methods.sequential.simulated import Simulated, choose
 from tsnl.problem.draws import thinned
+from tsnl.runtime.checked import check_field, whole_number
 from tsnl.runtime.reader import remedy
 from tsnl.runtime.seeds import key_of
 
@@ -46,7 +47,10 @@ def check(
     seed: int = 0,
 ) -> Report:
     """Can this result be trusted? See `tsnl.Result.check`."""
-    enough_replicates(num_replicates)
+    enough_replicates(whole_number("num_replicates", num_replicates, 0))
+    whole_number("correct", correct, 0)
+    check_field("refit", refit, bool)
+    check_field("local", local, bool)
     key = jax.random.fold_in(key_of(seed), 1)
     draws = result.unconstrained()
     verdicts = _kernel_checks(key, result, draws, refit)

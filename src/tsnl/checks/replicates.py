@@ -40,14 +40,13 @@ def replicate(
 
 
 def summarise(
-    series: Float[np.ndarray, "n T d_y"], summaries: Mapping[str, Summary], columns: Sequence[str]
+    series: Float[np.ndarray, "n T d_y"], summaries: Mapping[str, Summary], columns: Sequence[str] = ()
 ) -> dict[str, Float[np.ndarray, " n"]]:
     """Name to value for each series; with the name of the column where there are several."""
     d_y = series.shape[2]
+    names = shown_names(tuple(columns), d_y)
     return {
-        name if d_y == 1 else f"{name} of {columns[j]}": np.array(
-            [float(fn(y)) for y in series[:, :, j]]
-        )
+        name if d_y == 1 else f"{name} of {names[j]}": np.array([float(fn(y)) for y in series[:, :, j]])
         for j in range(d_y)
         for name, fn in summaries.items()
     }
@@ -93,7 +92,6 @@ def check_replicates(
         summaries: name to function of one column.
         columns: their names; as Python counts them where there are none.
     """
-    columns = shown_names(tuple(columns), series.shape[1])
     whole = np.isfinite(replicates).all(axis=(1, 2))
     failed = int((~whole).sum())
     if whole.sum() < 20:

@@ -29,8 +29,8 @@ from tsnl.result import Result, load
 from tsnl.runtime.compilation import cache_compilations
 from tsnl.show.report import write
 from tsnl.store.files import read_text, write_text
-from tsnl.store.place import RUN, delete_run, has_begun, refuse_to_overwrite
-from tsnl.store.results import RESULT
+from tsnl.store.place import delete_run, has_begun, refuse_to_overwrite
+from tsnl.store.results import RESULT, RUN
 
 CONFIG, CHECKS, REPORT = "config.toml", "checks.json", "report.html"
 

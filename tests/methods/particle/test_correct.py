@@ -276,6 +276,18 @@ def test_options_are_checked(options, message):
         Correct(**options)
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"seed": -1}, "seed is -1, expected a non-negative integer"),
+        ({"seed": 1, "folder": ""}, "folder is empty"),
+    ],
+)
+def test_arguments_are_checked(given, message):
+    with pytest.raises(ValueError, match=message):
+        result().correct(METHOD, **given)
+
+
 def test_saves_and_loads(tmp_path):
     corrected().save(tmp_path)
     again = tsnl.load(tmp_path)
