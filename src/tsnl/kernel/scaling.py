@@ -17,7 +17,7 @@ from jaxtyping import Array, Float, Int
 
 Transform = Literal["none", "asinh", "log", "logit"]
 TRANSFORMS = ("none", "asinh", "log", "logit")
-LIMIT = 20.0  # scales from the centre, beyond which a value counts no more than at the limit
+LIMIT = 100.0  # scales from the centre, beyond which a value counts no more than at the limit
 FAR = -1e4  # where the lowest bin of a count begins
 CLOSE = 1e-6  # to the border of the support, in units, nothing comes nearer
 EXPONENT = 60.0  # largest, so that nothing overflows

@@ -46,11 +46,14 @@ class Mixture:
     Attributes:
         num_components: Gaussians in the mixture.
         width, depth: of the network that shapes the mixture; width 0 leaves it out.
+        curved: whether the weights of step 1 bend with theta; None lets `TSNL` choose by the number of
+            simulations, and is False elsewhere.
     """
 
     num_components: int = 4
     width: int = 32
     depth: int = 2
+    curved: bool | None = None
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -237,7 +240,7 @@ def _regression_of(j: int) -> Callable[[Any], tuple[Array, Array]]:
 def _fresh(key: Key[Array, ""], options: Mixture, count: int, size: int, j: int) -> Part:
     """Weights at their start: regressions at zero, the network random with a small last layer."""
     keys = jax.random.split(key, options.depth + 1)
-    p, p2 = num_terms(size), 1 + size + comb(size + 1, 2)
+    p, p2 = num_terms(size, bool(options.curved)), 1 + size + comb(size + 1, 2)
     k = options.num_components
     sizes = [count + j + size, *[options.width] * options.depth]
     pairs = pairwise(sizes) if options.width else ()

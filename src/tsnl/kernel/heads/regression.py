@@ -13,13 +13,11 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
-MANY = 8  # parameters up to which the features' weights change with their products
-
 
 class Part(eqx.Module):
     """The weights of one component of y; P1 = 1 + size, P2 = P1 + size (size + 1) / 2.
 
-    P is P2 for few parameters, P1 for many (see `num_terms`).
+    P is P1, or P2 where the features' weights bend with theta (see `num_terms`).
     """
 
     mean: Float[Array, "P F"]
@@ -52,12 +50,13 @@ def level(x: Array, bound: float) -> Array:
     return x * lax.rsqrt(lax.sqrt(1 + square * square))
 
 
-def num_terms(size: int) -> int:
-    """Terms of theta that a feature's weight is made of: products too, unless they are many.
+def num_terms(size: int, curved: bool) -> int:
+    """Terms of theta that a feature's weight is made of: (1, theta), or their products too.
 
-    A gain of a filter is no linear function of theta over the width of a posterior.
+    A filter's gain is no linear function of theta over the width of a posterior; to see that it bends
+    takes many series.
     """
-    return 1 + size + (size * (size + 1) // 2 if size <= MANY else 0)
+    return 1 + size + (size * (size + 1) // 2 if curved else 0)
 
 
 def num_parameters(part: Part) -> int:
@@ -77,9 +76,9 @@ def bases(theta: Float[Array, "... size"]) -> tuple[Float[Array, "... P1"], Floa
 
 def regression(part: Part, c: Float[Array, "... F"], theta: Float[Array, "... size"]) -> Regression:
     """Step 1 of the module's text, and the coefficients of step 2."""
-    linear, quadratic = bases(theta)
+    _, quadratic = bases(theta)
     offset = quadratic @ part.offset
-    terms = quadratic if theta.shape[-1] <= MANY else linear
+    terms = quadratic[..., : len(part.mean)]
     mean = _sum((terms @ part.mean) * c) + offset[..., 0]
     log_scale = _sum((terms @ part.scale) * soft(c, 4.0)) + offset[..., 1]
     if not part.couple.shape[1]:

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from tsnl.kernel.heads.base import Groups, num_features
-from tsnl.kernel.heads.regression import Part, num_parameters, num_terms
+from tsnl.kernel.heads.regression import Part, num_parameters
 
 # Prior standard deviations, found by measurement on the linear, volatility and predator-prey problems;
 # those of a feature's weight at theta's centre come with the memory that makes the feature.
@@ -33,10 +33,10 @@ def feature_sd(groups: Groups) -> tuple[Float[np.ndarray, " F"], Float[np.ndarra
     return np.array(mean, dtype=float), np.array(scale, dtype=float)
 
 
-def slope_sd(size: int) -> tuple[Float[np.ndarray, "P 1"], Float[np.ndarray, "P2 1"]]:
+def slope_sd(size: int) -> tuple[Float[np.ndarray, "P2 1"], Float[np.ndarray, "P2 1"]]:
     """Prior sd over the terms of theta: of a weight's and of an offset's."""
     num_products = size * (size + 1) // 2
-    weight = ([1.0] + [SLOPE] * size + [SQUARE] * num_products)[: num_terms(size)]
+    weight = [1.0] + [SLOPE] * size + [SQUARE] * num_products
     offset = [OFFSET] + [OFFSET_SLOPE] * size + [OFFSET_SQUARE] * num_products
     return np.array(weight)[:, None], np.array(offset)[:, None]
 
@@ -77,10 +77,10 @@ def make_table(part: Part, groups: Groups) -> Table:
     count = itertools.count()
     size = num_parameters(part)
     mean_sd, scale_sd = feature_sd(groups)
-    _, quadratic = slope_sd(size)
+    weight, quadratic = slope_sd(size)
     inverse.shape[:], inverse.out[:] = 1.0, 1 / OUT
     for name, sd in (("mean", mean_sd), ("scale", scale_sd)):
-        getattr(inverse, name)[:] = 1 / (slope_sd(size)[0] * sd)
+        getattr(inverse, name)[:] = 1 / (weight[: len(shapes.mean)] * sd)
         for kind in _kinds(groups):
             for row in getattr(group, name):
                 row[kind] = next(count)

@@ -26,7 +26,7 @@ class Decays:
         rates: between 0 and 1.
     """
 
-    rates: tuple[float, ...] = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
+    rates: tuple[float, ...] = (0.5, 0.8, 0.95)
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -3,6 +3,7 @@
 import warnings
 from abc import abstractmethod
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -20,20 +21,15 @@ from tsnl.sampling import MCMC
 from tsnl.simulation import Table
 
 Strategy = Literal["all", "last", "best"]
-# Simulations from which on rounds have these proportions.
-GROWTH = ((200, (1, 2, 4, 8)), (50, (4, 6, 9)), (1, (1, 1)))
+# Simulations from which on there are so many rounds.
+ROUNDS = ((200, 5), (50, 3), (1, 2))
 
 
 def split_budget(simulations: int) -> tuple[int, ...]:
-    """Rounds for so many simulations in all: each draws nearer, so the later ones get more.
-
-    Few simulations are best spent in two equal rounds; with many, each round has twice as many as the
-    one before it (see decision 0014).
-    """
-    growth = next(growth for least, growth in GROWTH if simulations >= least)
-    share = np.cumsum(growth) / np.sum(growth)
-    ends = np.round(share * simulations).astype(int)
-    return tuple(size for size in np.diff(ends, prepend=0).tolist() if size)
+    """Rounds for so many simulations in all: few are best spent in two (see decision 0015)."""
+    rounds = next(rounds for least, rounds in ROUNDS if simulations >= least)
+    ends = [round(simulations * i / rounds) for i in range(rounds + 1)]
+    return tuple(b - a for a, b in pairwise(ends) if b > a)
 
 
 @dataclass(frozen=True, kw_only=True)

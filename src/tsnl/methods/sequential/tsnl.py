@@ -1,6 +1,6 @@
 """Truncated sequential neural likelihood."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -10,6 +10,9 @@ from tsnl.kernel.lag import Lag
 from tsnl.methods.sequential.options import Sequential
 from tsnl.problem import Problem
 from tsnl.store.registry import register
+
+MANY = 2000  # simulations from which on a kernel with more weights is better (decision 0015)
+FINE = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)  # rates of its decays
 
 
 @register
@@ -22,7 +25,8 @@ class TSNL(Sequential):
     Attributes:
         lag: L, the rows before y_t that the kernel sees one by one; or the rule that finds it from the
             first round's simulations: "acf", "validation", "aic" or "bic" (see `tsnl.kernel.lag`).
-        decays: decay rates of the averages of the far past that it sees beside them; () for none.
+        decays: decay rates of the averages of the far past that it sees beside them; () for none, None
+            chooses by the number of simulations.
         memory: further memories beside lags and decays.
         gaps: whether the kernel learns to do with entries missing from its past; None does where the
             series has some. True lets a kernel from a complete series stand gaps in later data.
@@ -33,7 +37,7 @@ class TSNL(Sequential):
     takes_panel: ClassVar[bool] = True  # the product of the likelihoods
 
     lag: Lag = 4
-    decays: tuple[float, ...] = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
+    decays: tuple[float, ...] | None = None
     memory: tuple[MemoryFamily, ...] = ()
     gaps: bool | None = None
     transform: Transform | Literal["auto"] = "auto"
@@ -56,9 +60,14 @@ class TSNL(Sequential):
                 f"The series has {problem.length} rows and the lag is {lag}: every window would "
                 f"reach before the start. Choose a lag below {problem.length}."
             )
+        rich = sum(self.sizes) >= MANY
+        decays = self.decays if self.decays is not None else FINE if rich else Decays().rates
+        head = self.head
+        if isinstance(head, Mixture) and head.curved is None:
+            head = replace(head, curved=rich)
         return KernelSpec(
-            head=self.head,
-            memory=(Lags(lag), Decays(tuple(self.decays)), *self.memory),
+            head=head,
+            memory=(Lags(lag), Decays(tuple(decays)), *self.memory),
             d_y=problem.d_y,
             d_u=problem.d_u,
             size=problem.prior.size,
