@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -81,6 +83,22 @@ def test_by_hand_it_is_a_gaussian():
     )
     found = head.log_prob(jnp.array([y]), here, jnp.array([theta]))
     np.testing.assert_allclose(found, expected, rtol=1e-3)  # bounded far out: nearly linear here
+
+
+def test_weights_that_bend_with_theta():
+    """The weight of the first feature is 0.5 + 0.1 theta + 0.2 (theta^2 - 1)."""
+    bent = replace(SINGLE, curved=True).make(jax.random.key(0), 1, spec().groups(), 1)
+    part = eqx.tree_at(lambda p: p.shape, bent.parts[0], jnp.zeros(3))
+    assert part.mean.shape == (3, 6)
+    part = eqx.tree_at(lambda p: p.mean, part, part.mean.at[:, 0].set(jnp.array([0.5, 0.1, 0.2])))
+    head = eqx.tree_at(lambda h: h.parts, bent, (part,))
+    here, theta, y = features_of(1, np.random.default_rng(0)), 0.2, 1.3
+    weight = 0.5 + 0.1 * theta + 0.2 * (theta**2 - 1)
+    found = head.log_prob(jnp.array([y]), here, jnp.array([theta]))
+    expected = scipy.stats.norm.logpdf(y, weight * float(here[0]), 1.0)
+    np.testing.assert_allclose(found, expected, rtol=1e-3)
+    assert np.isfinite(head.penalty())
+    assert head.penalty() > bent.penalty()
 
 
 def test_by_hand_it_is_a_correlated_gaussian():

@@ -1,0 +1,55 @@
+"""How simulations are split into rounds, and what kernel they get."""
+
+import numpy as np
+import numpyro.distributions as dist
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tsnl
+from tsnl.kernel import Mixture
+from tsnl.methods import TSNL
+from tsnl.methods.sequential.options import split_budget
+from tsnl.methods.sequential.tsnl import FINE
+from tsnl.problem import Problem
+
+
+@given(st.integers(1, 10**6))
+def test_rounds_share_a_budget_evenly(budget):
+    sizes = split_budget(budget)
+    assert sum(sizes) == budget
+    assert max(sizes) - min(sizes) <= 1
+    assert min(sizes) > 0
+
+
+@pytest.mark.parametrize(
+    ("budget", "rounds"), [(1, 1), (20, 2), (49, 2), (50, 3), (200, 5), (10_000, 5)]
+)
+def test_few_simulations_have_few_rounds(budget, rounds):
+    assert len(TSNL(budget=budget).sizes) == rounds
+
+
+def test_without_a_budget_rounds_are_as_asked_for():
+    assert TSNL(rounds=3, simulations=7).sizes == (7, 7, 7)
+    assert TSNL(budget=9, rounds=3, simulations=7).once(4).sizes == (4,)
+
+
+def test_a_round_is_cut_by_the_cost_and_there_is_none_after_the_last():
+    method = TSNL(rounds=2, simulations=10, max_cost=500)
+    assert [method.affordable(n, cost, 20) for n, cost in ((0, 0), (1, 400), (2, 0))] == [10, 5, 0]
+
+
+def problem():
+    prior = tsnl.Prior(Q=dist.LogNormal(0.0, 1.0))
+    return Problem.of(tsnl.models.LinearGaussian(), prior, np.full(50, 0.5))
+
+
+def test_many_simulations_get_a_kernel_with_more_weights():
+    few, many = (TSNL(budget=budget).spec(problem(), 4) for budget in (1999, 2000))
+    assert (few.head, many.head) == (Mixture(curved=False), Mixture(curved=True))
+    assert (len(few.memory[1].rates), many.memory[1].rates) == (3, FINE)
+
+
+def test_what_is_given_stays():
+    spec = TSNL(budget=5000, decays=(0.7,), head=Mixture(curved=False)).spec(problem(), 4)
+    assert (spec.head.curved, spec.memory[1].rates) == (False, (0.7,))
