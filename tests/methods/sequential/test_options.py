@@ -41,7 +41,7 @@ def test_a_round_is_cut_by_the_cost_and_there_is_none_after_the_last():
 
 def problem():
     prior = tsnl.Prior(Q=dist.LogNormal(0.0, 1.0))
-    return Problem.of(tsnl.models.LinearGaussian(), prior, np.full(50, 0.5))
+    return Problem.of(tsnl.models.LinearGaussian(), prior, np.sin(np.arange(50.0)))
 
 
 def test_many_simulations_get_a_kernel_with_more_weights():
