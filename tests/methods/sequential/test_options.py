@@ -39,9 +39,9 @@ def test_a_round_is_cut_by_the_cost_and_there_is_none_after_the_last():
     assert [method.affordable(n, cost, 20) for n, cost in ((0, 0), (1, 400), (2, 0))] == [10, 5, 0]
 
 
-def problem():
+def problem(inputs=None):
     prior = tsnl.Prior(Q=dist.LogNormal(0.0, 1.0))
-    return Problem.of(tsnl.models.LinearGaussian(), prior, np.sin(np.arange(50.0)))
+    return Problem.of(tsnl.models.LinearGaussian(), prior, np.sin(np.arange(50.0)), inputs)
 
 
 def test_many_simulations_get_a_kernel_with_more_weights():
@@ -53,3 +53,7 @@ def test_many_simulations_get_a_kernel_with_more_weights():
 def test_what_is_given_stays():
     spec = TSNL(budget=5000, decays=(0.7,), head=Mixture(curved=False)).spec(problem(), 4)
     assert (spec.head.curved, spec.memory[1].rates) == (False, (0.7,))
+
+
+def test_with_inputs_the_kernel_stays_compact():
+    assert TSNL(budget=5000).spec(problem(np.ones(50)), 4).head == Mixture(curved=False)

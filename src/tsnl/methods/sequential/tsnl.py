@@ -11,7 +11,7 @@ from tsnl.methods.sequential.options import Sequential
 from tsnl.problem import Problem
 from tsnl.store.registry import register
 
-MANY = 2000  # simulations from which on a kernel with more weights is better (decision 0015)
+MANY = 2000  # simulations from which on more weights are better, without inputs (decision 0015)
 FINE = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)  # rates of its decays
 
 
@@ -60,7 +60,7 @@ class TSNL(Sequential):
                 f"The series has {problem.length} rows and the lag is {lag}: every window would "
                 f"reach before the start. Choose a lag below {problem.length}."
             )
-        rich = sum(self.sizes) >= MANY
+        rich = sum(self.sizes) >= MANY and problem.d_u == 0
         decays = self.decays if self.decays is not None else FINE if rich else Decays().rates
         head = self.head
         if isinstance(head, Mixture) and head.curved is None:
