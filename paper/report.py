@@ -17,10 +17,11 @@ from paper.verdicts_costs import EQUAL_COST
 
 HEAD = """# Results
 
-The paper's experiments, run again with this package: every claim, what we measured, and whether it agrees.
-Made by `python -m paper report` from the tables in `docs/results/` and nothing else.
+The paper's experiments, run again with this package: every claim, what we measured, and whether it
+agrees. Made by `python -m paper report` from the tables in `docs/results/` and nothing else.
 """
-WORDS = """Cost is in calls of the dynamics, one step of one simulated path. Distance to the reference posterior is
+WORDS = """\
+Cost is in calls of the dynamics, one step of one simulated path. Distance to the reference posterior is
 total variation over ten bins of equal mass for one parameter, and the sliced Wasserstein distance in
 reference standard deviations for several: zero at best. Figures are means over ten series; in brackets,
 T-SNL's difference over the series that both methods have, with its standard error. PMMH is what the
