@@ -12,6 +12,7 @@ from typing import Any
 import griffe
 from latex2mathml.converter import convert
 
+LONG = 40  # characters of an inline formula that may be wider than a phone, and then scrolls
 MARKED = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 BLOCK = re.compile(r"^([ ]*)\.\. math::\n((?:\1[ ]+\S.*\n?|[ ]*\n(?=\1[ ]+\S))+)", re.MULTILINE)
 
@@ -24,7 +25,9 @@ def on_page_content(content: str, **_: Any) -> str:
 def _mathml(found: re.Match[str]) -> str:
     formula, display = html.unescape(found[2]).strip(), "block" if found[1] == "div" else "inline"
     made = convert(formula, display=display)
-    return f'<div class="formula">{made}</div>' if display == "block" else made
+    if display == "block":
+        return f'<div class="formula">{made}</div>'
+    return f'<span class="formula">{made}</span>' if len(formula) > LONG else made
 
 
 class MathBlocks(griffe.Extension):

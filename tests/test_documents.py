@@ -49,7 +49,10 @@ def small_fits(monkeypatch):
 def test_python_blocks_run(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "__main__"}
-    for block in re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL):
+    text = path.read_text()
+    if path.name == "README.md":  # 20 rows in the place of 100: programs that other tests compile too
+        text = re.sub(r"\b10([02])\b", r"2\1", text)
+    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
         exec(compile(block, str(path), "exec"), names)
 
 
