@@ -2,52 +2,41 @@
 
 import re
 import runpy
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import typer
 
 import tsnl
+from tsnl import MCMC, TSNL, Training
 from tsnl.cli.entry import commands as all_commands
 from tsnl.kernel import Mixture
 
 ROOT = Path(__file__).parents[1]
 FAST = ("README.md", "data.md", "methods.md", "models.md", "priors.md", "quickstart-cli.md")
-SMALL = {
-    "budget": 16,
-    "head": Mixture(num_components=2, width=4, depth=1),
-    "training": tsnl.Training(num_members=2, min_steps=60, max_steps=60),
-    "sampler": tsnl.MCMC(num_chains=4, num_warmup=100, num_draws=150, max_extensions=0),
-}
 PATHS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 DOCUMENTS = [
-    pytest.param(
-        path,
-        marks=() if path.name in FAST or "```python" not in path.read_text() else pytest.mark.slow,
-        id=path.name,
-    )
+    pytest.param(path, marks=() if path.name in FAST else pytest.mark.slow, id=path.name)
     for path in PATHS
+    if "```python\n" in path.read_text()
 ]
+QUICK = {
+    "head": Mixture(num_components=2, width=4, depth=1),
+    "training": Training(num_members=2, min_steps=60, max_steps=60),
+    "sampler": MCMC(num_chains=4, num_warmup=100, num_draws=150, max_extensions=0),
+}
 
 
-@pytest.fixture
-def small_fits(monkeypatch):
-    """Fits of T-SNL that simulate and learn little: here they need only run."""
-    infer = tsnl.infer
-
-    def small(model, prior, series, method=None, **options):
-        method = tsnl.TSNL() if method is None else method
-        method = replace(method, **SMALL) if isinstance(method, tsnl.TSNL) else method
-        return infer(model, prior, series, method, **options)
-
-    monkeypatch.setattr(tsnl, "infer", small)
+def quick(*, rounds=2, simulations=8, budget=None, **options):
+    """What a document asks of T-SNL, with few simulations, small networks and short chains."""
+    few = {"rounds": min(rounds, 2), "simulations": min(simulations, 8)}
+    return TSNL(**few, budget=budget and min(budget, 16), **{**QUICK, **options})
 
 
 @pytest.mark.parametrize("path", DOCUMENTS)
-@pytest.mark.usefixtures("small_fits")
 def test_python_blocks_run(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tsnl, "TSNL", quick)
     names = {"__name__": "__main__"}
     text = path.read_text()
     if path.name == "README.md":  # 20 rows in the place of 100: programs that other tests compile too
