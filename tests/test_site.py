@@ -41,6 +41,15 @@ def test_links_and_anchors_are_there(path):
             assert anchor in anchors(page), f"{path.name} links to {link}"
 
 
+def test_included_tables_are_there():
+    """Figures that change are included from where they are made, never copied."""
+    included = [
+        name for path in PAGES for name in re.findall(r'^--8<-- "(.+)"$', path.read_text(), re.M)
+    ]
+    assert "benchmarks/zoo/table.md" in included
+    assert all((ROOT / name).exists() for name in included)
+
+
 def test_every_page_is_in_the_navigation():
     named = set(re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
     pages = {str(path.relative_to(DOCS)) for path in PAGES if path.parent.name != "gallery"}
