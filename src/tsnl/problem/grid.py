@@ -42,8 +42,8 @@ def in_time(rows: Rows, stamps: Stamps, step: Step | None) -> tuple[Rows, Times 
         row, usual = first_gap(found)
         raise ValueError(
             f"{_row(row, names)} does not follow row {row} ({names[row - 1]}) by the step of {usual}: "
-            f"rows must be equally spaced. Put missing ones (NaN) between them with {_every(usual)}; or, "
-            f"if the model's steps are the rows as they are, {_without_times()}."
+            f"rows must be equally spaced. Put missing ones (NaN) between them with {_every(usual)}; "
+            f"or, if the model's steps are the rows as they are, {_without_times()}."
         )
     return rows, times
 
@@ -55,8 +55,8 @@ def _on_grid(rows: Rows, stamps: Stamps, step: Step) -> tuple[Rows, Times]:
     if off.any():
         row = int(np.argmax(off))
         raise ValueError(
-            f"{_row(row, names)} lies between two steps of {step} from {times.text([0])[0]} on: round its "
-            f"time first, or choose another {remedy(python='every=', command='--every')}."
+            f"{_row(row, names)} lies between two steps of {step} from {times.text([0])[0]} on: round "
+            f"its time first, or choose another {remedy(python='every=', command='--every')}."
         )
     places = times.rows(stamps.values)
     length = int(places.max()) + 1
@@ -96,7 +96,7 @@ def _row(row: int, names: list[str]) -> str:
 
 def _every(step: Step | None) -> str:
     shown = "..." if step is None else repr(str(step))
-    return remedy(python=f"as_series(..., every={shown})", command=f"--every {str(step or 'STEP')}")
+    return remedy(python=f"as_series(..., every={shown})", command=f"--every {step or 'STEP'!s}")
 
 
 def _without_times() -> str:

@@ -56,9 +56,9 @@ def as_series(values: Any, time: Any = None, every: Any = None) -> Series:
         time: when the rows were: the name of a column, index or dimension of the table, or the times
             themselves: dates, text in the form of ISO 8601, or numbers. Without it an index of times
             (pandas, xarray) is taken.
-        every: the step of the rows, such as "1D", "15min", "B" (business days), "M", "Q" or "Y": rows are
-            put in their places, with missing ones between. Without it they must be in order and equally
-            spaced.
+        every: the step of the rows, such as "1D", "15min", "B" (business days), "M", "Q" or "Y": rows
+            are put in their places, with missing ones between. Without it they must be in order and
+            equally spaced.
 
     Returns:
         A `tsnl.problem.Series`: `values`, `columns`, `times`.

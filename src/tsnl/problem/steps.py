@@ -1,4 +1,4 @@
-"""The step from one row of a series to the next: by the clock, in months, in business days, in numbers."""
+"""The step from one row to the next: by the clock, in months, in business days, in numbers."""
 
 import datetime
 import re
@@ -146,8 +146,10 @@ def _usual_ruler(stamps: Shaped[np.ndarray, " T"]) -> Unit:
     months = places(stamps, "M")
     if months is not None and np.diff(months).min() > 0:
         return "M"
-    daily = np.diff(stamps).min() == np.timedelta64(1, "D")  # then weekends are no gaps
-    return "B" if daily and places(stamps, "B") is not None else "us"
+    business, days = places(stamps, "B"), (stamps[-1] - stamps[0]) // np.timedelta64(1, "D")
+    daily = np.diff(stamps).min() == np.timedelta64(1, "D")
+    weekends = business is not None and business[-1] < days  # without rows, so no gaps
+    return "B" if daily and weekends else "us"
 
 
 def _whole(steps: Shaped[np.ndarray, " n"]) -> bool:

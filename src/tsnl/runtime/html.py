@@ -10,8 +10,7 @@ from tsnl.runtime.table import Table
 COLOURS = {"pass": "#1c8139", "look": "#a06000", "fail": "#d1343f"}
 SIGNS = {"pass": "✓", "look": "?", "fail": "✕"}
 LINE = "border-bottom:1px solid rgba(128,128,128,.35)"
-CELL = f"padding:.2em .7em;text-align:right;white-space:nowrap;background:none;{LINE}"
-TEXT = f"padding:.2em .7em;text-align:left;white-space:normal;background:none;{LINE}"
+CELL, TEXT = "padding:.2em .7em;text-align:right", "padding:.2em .7em;text-align:left"
 
 
 def card(heading: str, *parts: str) -> str:
@@ -28,16 +27,14 @@ def paragraph(text: str) -> str:
 def table(shown: Table, prose: bool = False) -> str:
     """A table; its cells are figures, or, in prose, text that may be long."""
     cell = TEXT if prose else CELL
-    first = cell.replace("text-align:right", "text-align:left")
-    heads = [
-        f"<th style='{first if i == 0 else cell}'>{escape(h)}</th>" for i, h in enumerate(shown.head)
-    ]
-    lines = [f"<tr>{''.join(heads)}</tr>"]
+    names = [(TEXT if i == 0 else cell, name) for i, name in enumerate(shown.head)]
+    heads = "".join(f"<th style='{style}'>{escape(name)}</th>" for style, name in names)
+    lines = [f"<tr style='{LINE}'>{heads}</tr>"]
     for name, *rest in shown.rows:
         cells = "".join(f"<td style='{cell}'>{_cell(one)}</td>" for one in rest)
-        lines.append(f"<tr><th style='{first}'>{escape(name)}</th>{cells}</tr>")
-    style = "border-collapse:collapse;font-size:90%;font-variant-numeric:tabular-nums"
-    return f"<table style='{style}'>{''.join(lines)}</table>"
+        lines.append(f"<tr style='{LINE}'><th style='{TEXT}'>{escape(name)}</th>{cells}</tr>")
+    look = "border-collapse:collapse;font-size:90%;font-variant-numeric:tabular-nums"
+    return f"<table style='{look}'>{''.join(lines)}</table>"
 
 
 def badge(level: str) -> str:

@@ -121,8 +121,8 @@ def _bands(
     low, high = np.quantile(draws, [0.05, 0.95], axis=0)
     seen = np.isfinite(rows)
     share = float(((rows >= low) & (rows <= high))[seen].mean())
-    alt = f"The observed series, {_size(rows, result.problem.when)}, over predictive bands: {percent(share)} of the entries "
-    alt += f"lie in the {percent(0.9)} band."
+    alt = f"The observed series, {_size(rows, result.problem.when)}, over predictive bands: "
+    alt += f"{percent(share)} of the entries lie in the {percent(0.9)} band."
     start = max(len(rows) - MOST_SHOWN, 0)
     shown, drawn = rows[start:, :most], draws[:, start:, :most]
     marked = [t for t in odd if t > start]
