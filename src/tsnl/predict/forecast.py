@@ -31,7 +31,7 @@ from tsnl.store.files import read_npz, write_npz
 
 Source = Literal["kernel", "simulator"]
 TABLED = (0.05, 0.25, 0.5, 0.75, 0.95)
-MOST_SHOWN = 20  # rows in a notebook
+MOST_SHOWN = 20  # rows at a prompt or in a notebook
 
 
 class Scores(NamedTuple):
@@ -84,16 +84,21 @@ class Forecast:
             rows.append([str(len(self.series) + 1 + i), *dates[i : i + 1], names[j], *values])
         return Table("Forecast", [*head, *(f"q{100 * level:02.0f}" for level in TABLED)], rows)
 
-    def __repr__(self) -> str:
-        return self.table().text()
-
-    def _repr_html_(self) -> str:
+    def _shown(self) -> tuple[str, Table, str]:
+        """A heading, the first rows of the table, and how many more there are."""
         table = self.table()
         count = len(table.rows)
         more = f"{count - MOST_SHOWN:,} more rows." if count > MOST_SHOWN else ""
         heading = f"Forecast of {self.draws.shape[1]:,} rows by the {self.source}"
-        shown = Table(table.caption, table.head, table.rows[:MOST_SHOWN])
-        return html.card(heading, html.table(shown), html.paragraph(more))
+        return heading, Table(table.caption, table.head, table.rows[:MOST_SHOWN]), more
+
+    def __repr__(self) -> str:
+        heading, table, more = self._shown()
+        return "\n".join(filter(None, [heading, table.text(), more]))
+
+    def _repr_html_(self) -> str:
+        heading, table, more = self._shown()
+        return html.card(heading, html.table(table), html.paragraph(more))
 
     def mean(self) -> Float[np.ndarray, "horizon d_y"]:
         """The mean of each row to come."""
