@@ -67,7 +67,7 @@ def as_series(values: Any, time: Any = None, every: Any = None) -> Series:
         ValueError: not numeric, no rows, infinite entries, no observed entry, or times that are not one
             step apart.
     """
-    found = _read(values, time, every)
+    found = _finite(_read(values, time, every))
     if np.isnan(found.values).all():
         raise ValueError(f"All {len(found)} rows of the series are missing (NaN).")
     return found
@@ -86,7 +86,7 @@ def as_rows(
     Raises:
         ValueError: as `as_series`, or the wrong d_y.
     """
-    rows = (_read(values) if empty else as_series(values)).values
+    rows = (_finite(_read(values)) if empty else as_series(values)).values
     if num_columns is not None and rows.shape[1] != num_columns:
         raise ValueError(
             f"The series has {rows.shape[1]} column(s), the model observes {num_columns}: give an "
@@ -136,7 +136,7 @@ def same_times(series: list[Series], inputs: Any) -> None:
         ValueError: they are.
     """
     for one, known in zip(series, [inputs] if len(series) == 1 else inputs, strict=False):
-        times = _read(known).times
+        times = _read(known, what="table of inputs").times
         if one.times is not None and times is not None and times != one.times:
             raise ValueError(
                 f"The times of the inputs are not those of the series: {times.span(len(known))}, and "
@@ -147,12 +147,14 @@ def same_times(series: list[Series], inputs: Any) -> None:
 
 def _known(values: Any, length: int) -> Float[np.ndarray, "length d_u"]:
     """The inputs of one series."""
-    rows = _read(values, what="inputs").values
+    rows = _read(values, what="table of inputs").values
     if len(rows) != length:
         raise ValueError(f"inputs has shape {rows.shape}, expected {length} rows: one for each of y.")
-    if np.isnan(rows).any():
-        row, column = np.argwhere(np.isnan(rows))[0].tolist()
-        raise ValueError(f"inputs is nan at row {row}, column {column}: inputs must be known.")
+    if not np.isfinite(rows).all():
+        row, column = np.argwhere(~np.isfinite(rows))[0].tolist()
+        raise ValueError(
+            f"inputs is {rows[row, column]} at row {row}, column {column}: inputs must be known."
+        )
     return rows
 
 
@@ -182,7 +184,7 @@ def _is_table(one: Any) -> bool:
 
 
 def _numbers(frame: Frame, what: str) -> Float[np.ndarray, "T d_y"]:
-    """The rows, finite or missing."""
+    """The rows, in their one shape."""
     try:
         rows = as_numbers(frame.values)
     except (TypeError, ValueError) as error:
@@ -196,10 +198,15 @@ def _numbers(frame: Frame, what: str) -> Float[np.ndarray, "T d_y"]:
         raise ValueError(
             f"The {what} has shape {np.shape(frame.values)}, expected (T,) or (T, d_y) with T, d_y >= 1."
         )
-    if np.isinf(rows).any():
-        row, column = np.argwhere(np.isinf(rows))[0].tolist()
+    return rows
+
+
+def _finite(series: Series) -> Series:
+    """Refuse infinite entries."""
+    if np.isinf(series.values).any():
+        row, column = np.argwhere(np.isinf(series.values))[0].tolist()
         raise ValueError(
-            f"The {what} is infinite at row {row}, column {column}: remove or correct that value, or "
+            f"The series is infinite at row {row}, column {column}: remove or correct that value, or "
             f"put NaN if it is missing."
         )
-    return rows
+    return series

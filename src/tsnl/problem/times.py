@@ -49,11 +49,12 @@ class Times:
 
     def at(self, rows: Any) -> Shaped[np.ndarray, " n"]:
         """The times of rows, counted from 0, also of those after the last."""
-        steps = np.asarray(rows) * self.step.count
+        steps: Any = np.asarray(rows) * self.step.count
+        first: Any = self.first
         if self.step.unit in ("us", ""):
-            return self.first + (steps.astype("timedelta64[us]") if self.dated else steps)
-        day = np.datetime64(self.first, "D")
-        clock = np.datetime64(self.first, "us") - day
+            return first + (steps.astype("timedelta64[us]") if self.dated else steps)
+        day = np.datetime64(first, "D")
+        clock = np.datetime64(first, "us") - day
         if self.step.unit == "B":
             return np.busday_offset(day, steps) + clock
         months = np.datetime64(day, "M") + steps
@@ -62,15 +63,17 @@ class Times:
 
     def rows(self, stamps: Shaped[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """The row nearest below each time, counted from 0; whether it is there, `at` tells."""
-        if self.step.unit in ("us", ""):
-            apart = stamps - self.first
-            apart = apart.astype("timedelta64[us]").astype(np.int64) if self.dated else apart
-            found = apart // self.step.count if self.dated else np.round(apart / self.step.count)
+        first: Any = self.first
+        found: Any
+        if self.step.unit == "":
+            found = np.round((stamps - first) / self.step.count)
+        elif self.step.unit == "us":
+            found = (stamps - first).astype("timedelta64[us]").astype(np.int64) // self.step.count
         elif self.step.unit == "B":
-            day = np.datetime64(self.first, "D")
+            day = np.datetime64(first, "D")
             found = np.busday_count(day, stamps.astype("datetime64[D]")) // self.step.count
         else:
-            months = stamps.astype("datetime64[M]") - np.datetime64(self.first, "M")
+            months = stamps.astype("datetime64[M]") - np.datetime64(first, "M")
             found = months.astype(np.int64) // self.step.count
         return np.asarray(found, dtype=np.int64)
 
