@@ -125,6 +125,7 @@ def test_rows_put_on_a_grid(times, every, places, step):
             r"Row 2 .*lies between two steps of 1D",
         ),
         (["2024-01-05", "2024-01-06"], "B", r"Row 2 .*lies between two steps of 1B"),
+        (["2024-01-06", "2024-01-08"], "B", r"Row 1 .*2024-01-06.*lies between two steps of 1B"),
         (["2024-01-01", "2024-01-02", "2024-01-02"], "1D", "Row 3 .*has the time of row 2"),
         (["2024-01-01", "2034-01-02"], "1s", r"make 315,705,601 rows for 2"),
         (["2024-01-01", "2024-01-02"], 1, "times are dates and every is 1, a number"),

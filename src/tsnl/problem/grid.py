@@ -29,19 +29,19 @@ def in_time(rows: Rows, stamps: Stamps, step: Step | None) -> tuple[Rows, Times 
         return _on_grid(rows, stamps, step)
     if len(rows) < 2:
         return rows, None
-    found, names = stamps.values, written(stamps.values)
-    back = np.diff(found) < np.zeros(1, np.diff(found).dtype)
+    found = stamps.values
+    back = found[1:] < found[:-1]
     if back.any():
         row = int(np.argmax(back)) + 1
         raise ValueError(
-            f"{_row(row, names)} is earlier than row {row} ({names[row - 1]}): sort the rows by their "
+            f"{_row(row, found)} is earlier than row {_at(row - 1, found)}: sort the rows by their "
             f"times, or let {_every(_usual(found))} put them in their places."
         )
     times = Times.of(found, zone=stamps.zone)
     if times is None:
         row, usual = first_gap(found)
         raise ValueError(
-            f"{_row(row, names)} does not follow row {row} ({names[row - 1]}) by the step of {usual}: "
+            f"{_row(row, found)} does not follow row {_at(row - 1, found)} by the step of {usual}: "
             f"rows must be equally spaced. Put missing ones (NaN) between them with {_every(usual)}; "
             f"or, if the model's steps are the rows as they are, {_without_times()}."
         )
@@ -49,14 +49,14 @@ def in_time(rows: Rows, stamps: Stamps, step: Step | None) -> tuple[Rows, Times 
 
 
 def _on_grid(rows: Rows, stamps: Stamps, step: Step) -> tuple[Rows, Times]:
-    times, names = Times.of(stamps.values, step, stamps.zone), written(stamps.values)
+    times = Times.of(stamps.values, step, stamps.zone)
     assert times is not None
     off = ~times.hit(stamps.values)
     if off.any():
-        row = int(np.argmax(off))
+        where = _row(int(np.argmax(off)), stamps.values)
         raise ValueError(
-            f"{_row(row, names)} lies between two steps of {step} from {times.text([0])[0]} on: round "
-            f"its time first, or choose another {remedy(python='every=', command='--every')}."
+            f"{where} lies between two steps of {step} from {times.text([0])[0]} on: round its time "
+            f"first, or choose another {remedy(python='every=', command='--every')}."
         )
     places = times.rows(stamps.values)
     length = int(places.max()) + 1
@@ -78,7 +78,7 @@ def _check_apart(stamps: Shaped[np.ndarray, " T"]) -> None:
         row = int(again.min())
         earlier = int(np.argmax(stamps == stamps[row])) + 1
         raise ValueError(
-            f"{_row(row, written(stamps))} has the time of row {earlier} again: keep one row for each "
+            f"{_row(row, stamps)} has the time of row {earlier} again: keep one row for each "
             f"time, or take their mean first; {_every(None)} fills gaps, and cannot choose between rows."
         )
 
@@ -90,8 +90,12 @@ def _usual(stamps: Shaped[np.ndarray, " T"]) -> Step | None:
     return first_gap(found)[1] if times is None else times.step
 
 
-def _row(row: int, names: list[str]) -> str:
-    return f"Row {row + 1} of the series, counted from 1 ({names[row]}),"
+def _row(row: int, stamps: Shaped[np.ndarray, " T"]) -> str:
+    return f"Row {row + 1} of the series, counted from 1 ({written(stamps[[row]])[0]}),"
+
+
+def _at(row: int, stamps: Shaped[np.ndarray, " T"]) -> str:
+    return f"{row + 1} ({written(stamps[[row]])[0]})"
 
 
 def _every(step: Step | None) -> str:
