@@ -32,6 +32,7 @@ EVEN = [  # an index, its last time, the next two, and the step
      ["2024-01-01 01:15"], "15min"),
     (pd.Index([1990, 1992, 1994]), "1994", ["1996", "1998"], "2"),
     (pd.Index(np.linspace(0, 1, 6)), "1", ["1.2", "1.4"], "0.2"),
+    (pd.Index(np.linspace(0, 1, 4)), "1", ["1.333333333"], "0.333333333333333"),
     (pd.Index([datetime.date(2024, 1, 1), datetime.date(2024, 1, 8)]), "2024-01-08",
      ["2024-01-15"], "7D"),
 ]  # fmt: skip

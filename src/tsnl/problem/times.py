@@ -101,8 +101,8 @@ class Times:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
-        first = str(self.first) if self.dated else self.first
-        return {"first": first, "step": str(self.step), "zone": self.zone, "day": self.day}
+        kept = (str(self.first), str(self.step)) if self.dated else (self.first, self.step.count)
+        return {"first": kept[0], "step": kept[1], "zone": self.zone, "day": self.day}
 
     @staticmethod
     def from_json(facts: dict[str, Any]) -> "Times":
