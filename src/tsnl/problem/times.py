@@ -57,7 +57,7 @@ class Times:
         clock = np.datetime64(first, "us") - day
         if self.step.unit == "B":
             return np.busday_offset(day, steps, roll="forward") + clock
-        months = np.datetime64(day, "M") + steps
+        months = np.datetime64(first, "M") + steps
         length = ((months + 1).astype("datetime64[D]") - months.astype("datetime64[D]")).astype(int)
         return months.astype("datetime64[D]") + np.minimum(self.day, length) - 1 + clock
 
