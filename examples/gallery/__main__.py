@@ -16,7 +16,9 @@ from examples.gallery.steps import run
 def main() -> None:
     """Read the command line and do it."""
     parser = argparse.ArgumentParser(prog="python -m examples.gallery", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}; all by default")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}; all by default"
+    )
     parser.add_argument("--again", action="store_true", help="run also what is up to date")
     parser.add_argument("--pages", action="store_true", help="only write the pages from kept figures")
     given = parser.parse_args()

@@ -114,12 +114,13 @@ def _density(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
 
 
 def bands(run: Run) -> dict[str, Any]:
-    """Quantiles along time: of prior series, of states and of forecasts; level, then time, then column."""
+    """Quantiles of prior series, states and forecasts: level, then time, then column."""
     whole = run.before[np.isfinite(run.before).all(axis=(1, 2))]
     found: dict[str, Any] = {"prior": np.quantile(whole, LEVELS, axis=0), "prior_paths": whole[:3]}
     found["forecasts"] = {n: np.quantile(d, LEVELS, axis=0) for n, d in run.forecasts.items()}
     if run.states is not None:
-        found["states"] = dict(zip(run.states.labels, np.moveaxis(run.states.quantiles(LEVELS), 2, 0)))
+        columns = np.moveaxis(run.states.quantiles(LEVELS), 2, 0)
+        found["states"] = dict(zip(run.states.labels, columns, strict=True))
     return found
 
 
@@ -134,4 +135,3 @@ def rounded(value: Any) -> Any:
     if isinstance(value, bool | str | int | None):
         return value
     return float(f"{float(value):.5g}")
-

@@ -1,6 +1,8 @@
 # ruff: noqa: D102 - the laws are documented by tsnl.StateSpaceModel
 """A neuron's voltage: FitzHugh and Nagumo's equations with noise, on a simulated recording."""
 
+from dataclasses import replace
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -8,10 +10,8 @@ import numpy as np
 import numpyro.distributions as dist
 
 import tsnl
-from examples.gallery.analysis import Analysis, Data
+from examples.gallery.analysis import Analysis, read
 from examples.gallery.laws import log_normal
-
-ROWS, HELD_OUT = 170, 20
 
 
 class Neuron(tsnl.StateSpaceModel):
@@ -55,25 +55,19 @@ PRIOR = tsnl.Prior(
 )
 TRUTH = {"gamma": 1.5, "beta": 0.5, "noise": 0.3, "error": 0.15}
 
+# Neuron().simulate(seed=11, length=170, theta=TRUTH, return_states=True): what was recorded, and the
+# states behind it, which no analysis of a real neuron would know.
+FILE = read("neuron.csv", "voltage")
 
-def recording() -> tuple[Data, np.ndarray]:
-    """The voltage, and the states behind it, which no analysis of a real neuron would know."""
-    model = Neuron()
-    rows, states = model.simulate(seed=11, length=ROWS, theta=TRUTH, return_states=True)
-    time = np.arange(1, ROWS + 1) * model.dt * model.steps
-    return Data(time, "time", rows, ("voltage",), "voltage"), states
-
-
-DATA, STATES = recording()
 ANALYSIS = Analysis(
     name="neuron",
     title="A noisy neuron, seen through its voltage",
     model=Neuron(),
     prior=PRIOR,
-    data=DATA,
-    held_out=HELD_OUT,
+    data=replace(FILE, rows=FILE.rows[:, :1], columns=FILE.columns[:1]),
+    held_out=20,
     budget=800,
     rival=tsnl.PMMH(),
     truth=TRUTH,
-    true_states=STATES[: ROWS - HELD_OUT],
+    true_states=FILE.rows[:-20, 1:],
 )

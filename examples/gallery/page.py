@@ -27,7 +27,7 @@ def page(name: str) -> str:
     scores = sorted(figures["scores"], key=lambda row: row["crps"])
     return (
         _environment()
-        .get_template(f"{name}.md")
+        .get_template(f"{name}.md.jinja")
         .render(
             name=name,
             title=analysis.title,
@@ -47,7 +47,7 @@ def page(name: str) -> str:
 def index(names: list[str]) -> str:
     """The text of the index."""
     rows = [{"name": name, "title": analysis_of(name).title, "f": load(name)} for name in names]
-    return _environment().get_template("index.md").render(rows=rows)
+    return _environment().get_template("index.md.jinja").render(rows=rows)
 
 
 def source(path: Path, names: tuple[str, ...]) -> str:
@@ -58,7 +58,7 @@ def source(path: Path, names: tuple[str, ...]) -> str:
         label = _label(node)
         if label in names:
             found[label] = ast.get_source_segment(text, node) or ""
-    return "\n\n".join(found[name] for name in names)
+    return "\n\n\n".join(found[name] for name in names)
 
 
 def _label(node: ast.stmt) -> str:

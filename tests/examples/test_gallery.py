@@ -79,7 +79,7 @@ def test_analyses_hold_out_rows_and_set_no_option(name):
     analysis = kept.analysis_of(name)
     assert analysis.name == name
     assert 0 < analysis.held_out < len(analysis.fitted)
-    text = (page.TEMPLATES / f"{name}.md").read_text()
+    text = (page.TEMPLATES / f"{name}.md.jinja").read_text()
     assert "TSNL(" not in text  # the call is written by the shared part, with a budget alone
 
 
@@ -119,10 +119,12 @@ def test_pictures_are_there_and_small(name):
 def test_sources_are_the_code_that_runs(tmp_path):
     file = tmp_path / "one.py"
     file.write_text("A = 1\n\n\nclass B:\n    c = 2\n\n\ndef d():\n    return 3\n")
-    assert page.source(file, ("d", "A")) == "def d():\n    return 3\n\nA = 1"
+    assert page.source(file, ("d", "A")) == "def d():\n    return 3\n\n\nA = 1"
 
 
-@pytest.mark.parametrize(("value", "text"), [(1234.6, "1,235"), (0.0123456, "0.0123"), (3.14159, "3.14")])
+@pytest.mark.parametrize(
+    ("value", "text"), [(1234.6, "1,235"), (0.0123456, "0.0123"), (3.14159, "3.14")]
+)
 def test_numbers_have_three_digits(value, text):
     assert page.short(value) == text
 
