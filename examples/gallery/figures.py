@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import matplotlib.ticker
 import numpy as np
 
-from examples.gallery.analysis import Analysis
+from examples.gallery.analysis import Analysis, Data
 from tsnl.show.plots import Palette, style
 
 mpl.use("Agg")
@@ -37,7 +38,7 @@ def data_figure(analysis: Analysis) -> Any:
             axes.plot(data.time[end:], data.rows[end:, j], **_line(palette.truth), label="held out")
             _name(axes, analysis, j)
             _scale(axes, analysis)
-        _finish(panels, data.time_name)
+        _finish(panels, data)
     return figure
 
 
@@ -56,7 +57,7 @@ def prior_figure(analysis: Analysis, bands: dict[str, Any]) -> Any:
             _name(axes, analysis, j)
             _scale(axes, analysis)
             _within(axes, quantiles[..., j], data.rows[:end, j], analysis)
-        _finish(panels, data.time_name)
+        _finish(panels, data)
     return figure
 
 
@@ -101,7 +102,7 @@ def states_figure(analysis: Analysis, states: dict[str, Any]) -> Any:
             if analysis.true_states is not None:
                 axes.plot(time, analysis.true_states[:, j], color=palette.truth, lw=1, label="truth")
             axes.set_ylabel(label)
-        _finish(panels, analysis.data.time_name)
+        _finish(panels, analysis.data)
     return figure
 
 
@@ -123,7 +124,7 @@ def forecast_figure(analysis: Analysis, forecasts: dict[str, Any]) -> Any:
             axes.plot(future, data.rows[end:, j], **_line(palette.truth), label="held out")
             _name(axes, analysis, j)
             _scale(axes, analysis)
-        _finish(panels, data.time_name)
+        _finish(panels, data)
     return figure
 
 
@@ -163,10 +164,15 @@ def _name(axes: Any, analysis: Analysis, j: int) -> None:
 
 
 def _scale(axes: Any, analysis: Analysis) -> None:
-    if analysis.data.log:
+    """Counts have a zero, so that their scale is logarithmic only above one."""
+    if not analysis.data.log:
+        return
+    if analysis.data.integer:
         axes.set_yscale("symlog", linthresh=1.0)
         axes.set_ylim(bottom=0)
-        axes.yaxis.set_major_formatter("{x:g}")
+    else:
+        axes.set_yscale("log")
+    axes.yaxis.set_major_formatter("{x:g}")
 
 
 def _within(axes: Any, quantiles: np.ndarray, rows: np.ndarray, analysis: Analysis) -> None:
@@ -177,7 +183,8 @@ def _within(axes: Any, quantiles: np.ndarray, rows: np.ndarray, analysis: Analys
         bottom, top = max(quantiles[0].min(), low - 3 * span), min(quantiles[-1].max(), high + 3 * span)
         axes.set_ylim(bottom, top)
     else:
-        axes.set_ylim(0, min(quantiles[-1].max() * 2, 30 * high))
+        bottom = 0 if analysis.data.integer else max(quantiles[0].min(), low / 30)
+        axes.set_ylim(bottom, min(quantiles[-1].max() * 2, 30 * high))
 
 
 def _panels(count: int, height: float) -> tuple[Any, list[Any]]:
@@ -190,8 +197,10 @@ def _panels(count: int, height: float) -> tuple[Any, list[Any]]:
     return figure, panels
 
 
-def _finish(panels: list[Any], time_name: str) -> None:
-    panels[-1].set_xlabel(time_name)
+def _finish(panels: list[Any], data: Data) -> None:
+    panels[-1].set_xlabel("" if data.time_name == "date" else data.time_name)
+    if data.time.dtype.kind == "f":
+        panels[-1].xaxis.set_major_locator(mpl.ticker.MaxNLocator(integer=True))
     for axes in panels[:-1]:
         axes.tick_params(labelbottom=False)
     figure = panels[0].figure

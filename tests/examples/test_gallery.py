@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -127,6 +128,21 @@ def test_sources_are_the_code_that_runs(tmp_path):
 )
 def test_numbers_have_three_digits(value, text):
     assert page.short(value) == text
+
+
+@pytest.mark.parametrize("name", ["nile", "earthquakes"])
+def test_a_few_rows_are_fitted_forecast_and_scored(name, tmp_path):
+    """The two whose programs are quick to compile, on as many rows as other tests have."""
+    analysis = kept.analysis_of(name)
+    data = replace(analysis.data, rows=analysis.data.rows[:25], time=analysis.data.time[:25])
+    analysis = replace(analysis, data=data, held_out=5)
+    result, seconds = steps.timed(analysis.simulator, analysis, QUICK, tmp_path / "run")
+    assert result.cost == 16 * 20
+    assert seconds > 0
+    draws = result.forecast(5, seed=0).draws
+    assert draws.shape == (500, 5, 1)
+    assert (draws == np.round(draws)).all() == (name == "earthquakes")
+    assert set(steps.posterior(result)) == set(analysis.prior.labels)
 
 
 @pytest.mark.slow
