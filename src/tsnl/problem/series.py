@@ -44,8 +44,8 @@ def as_series(
     if np.isinf(series).any():
         row, column = np.argwhere(np.isinf(series))[0].tolist()
         raise ValueError(
-            f"The series is infinite at row {row}, column {column}: remove or correct that value, or "
-            f"put NaN if it is missing."
+            f"The series is infinite at row {row + 1}, column {column + 1}: remove or correct that "
+            f"value, or put NaN if it is missing."
         )
     if np.isnan(series).all() and not empty:
         raise ValueError(f"All {len(series)} rows of the series are missing (NaN).")
@@ -101,7 +101,8 @@ def as_inputs(values: Any, lengths: list[int]) -> tuple[Float[np.ndarray, "_ d_u
         if not np.isfinite(rows).all():
             row, column = np.argwhere(~np.isfinite(rows))[0].tolist()
             raise ValueError(
-                f"inputs is {rows[row, column]} at row {row}, column {column}: inputs must be known."
+                f"inputs is {rows[row, column]} at row {row + 1}, column {column + 1}: inputs must "
+                f"be known."
             )
         found.append(rows)
     if len({rows.shape[1] for rows in found}) > 1:

@@ -129,7 +129,7 @@ def test_data_far_outside_the_prior_warn():
         (np.ones(20), PRIOR, "Column y of the series is constant at 1.0"),
         (np.repeat(SERIES, 2, axis=1), PRIOR, r"2 column\(s\), the model observes 1"),
         (SERIES, tsnl.Prior(S=dist.Normal(0.0, 1.0)), r"no parameter \['S'\]"),
-        (np.where(np.arange(20) == 3, np.inf, SERIES[:, 0]), PRIOR, "infinite at row 3"),
+        (np.where(np.arange(20) == 3, np.inf, SERIES[:, 0]), PRIOR, "infinite at row 4, column 1"),
     ],
 )
 def test_bad_questions(series, prior, message):
