@@ -9,6 +9,7 @@ import numpyro.distributions as dist
 import pytest
 
 import tsnl
+from tsnl.kernel import Mixture
 from tsnl.likelihood import kalman_filter, kalman_smoother, particle_filter
 from tsnl.likelihood.completion import Completion
 from tsnl.problem import Problem
@@ -21,7 +22,13 @@ LINEAR = tsnl.models.LinearGaussian(A=0.9, H=1.0, Q=0.1, R=0.1)
 PRIOR = tsnl.Prior(Q=dist.LogNormal(-1.2, 1.0), A=dist.Uniform(0.0, 1.0))
 QUICK = MCMC(num_chains=2, num_warmup=10, num_draws=10, max_extensions=0)
 METHODS = {
-    "TSNL": tsnl.TSNL(rounds=1, simulations=20, sampler=QUICK),
+    "TSNL": tsnl.TSNL(
+        rounds=1,
+        simulations=16,
+        head=Mixture(num_components=2, width=4, depth=1),
+        training=tsnl.Training(num_members=2, min_steps=60, max_steps=60),
+        sampler=QUICK,
+    ),
     "PMMH": tsnl.PMMH(num_steps=20, num_warmup=20, num_chains=2, num_particles=8),
     "SMCABC": tsnl.SMCABC(particles=50, max_generations=2),
     "MCMCABC": tsnl.MCMCABC(num_chains=8, pilot=100, pilot_share=0.2, num_warmup=10, num_draws=10),

@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 import typer
 
+import tsnl
+from tsnl import MCMC, TSNL, Training
 from tsnl.cli.entry import commands as all_commands
+from tsnl.kernel import Mixture
 
 ROOT = Path(__file__).parents[1]
 SLOW = ("trust.md", "exact.md", "simulators.md", "quickstart-cluster.md", "quickstart-python.md")
@@ -16,11 +19,22 @@ DOCUMENTS = [
     pytest.param(path, marks=pytest.mark.slow if path.name in SLOW else (), id=path.name)
     for path in PATHS
 ]
+QUICK = {
+    "head": Mixture(num_components=2, width=4, depth=1),
+    "training": Training(num_members=2, min_steps=60, max_steps=60),
+    "sampler": MCMC(num_chains=4, num_warmup=100, num_draws=150, max_extensions=0),
+}
+
+
+def quick(*, rounds, simulations):
+    """What a document asks of T-SNL, with small networks and short chains."""
+    return TSNL(rounds=min(rounds, 2), simulations=min(simulations, 8), **QUICK)
 
 
 @pytest.mark.parametrize("path", DOCUMENTS)
 def test_python_blocks_run(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tsnl, "TSNL", quick)
     names = {"__name__": "__main__"}
     for block in re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL):
         exec(compile(block, str(path), "exec"), names)

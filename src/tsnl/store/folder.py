@@ -68,7 +68,9 @@ class RunFolder:
 
         Args:
             path: of the folder.
-            problem, method, seed: the question.
+            problem: what is asked.
+            method: how it is answered.
+            seed: one integer.
             resume: whether a run that is there is to go on.
             first: the result that the run goes on from, where it does.
 
