@@ -26,9 +26,10 @@ QUICK = {
 }
 
 
-def quick(*, rounds, simulations):
-    """What a document asks of T-SNL, with small networks and short chains."""
-    return TSNL(rounds=min(rounds, 2), simulations=min(simulations, 8), **QUICK)
+def quick(*, rounds=2, simulations=8, budget=None, **options):
+    """What a document asks of T-SNL, with few simulations, small networks and short chains."""
+    few = {"rounds": min(rounds, 2), "simulations": min(simulations, 8)}
+    return TSNL(**few, budget=budget and min(budget, 16), **{**QUICK, **options})
 
 
 @pytest.mark.parametrize("path", DOCUMENTS)
