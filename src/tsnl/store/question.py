@@ -36,7 +36,7 @@ def question_of(
         data.update(f"{name}{value.shape}".encode() + np.ascontiguousarray(value).tobytes())
     prior = codec.or_none(encode_prior, problem.prior)
     plain = codec.or_none(codec.encode, method)
-    question = {
+    question: dict[str, Any] = {
         "seed": seed,
         "method": codec.encode(method, functions=True),
         "function of the method": fingerprint(method) if plain is None else None,
