@@ -211,7 +211,22 @@ def test_counts_are_dequantised():
     assert found.history[0]["loss"] > np.log(spread) - 1
 
 
+class Fragile(Walk):
+    """Its path breaks off where it has gone too far."""
+
+    def sample_observation(self, key, state, theta, t, u):
+        return jnp.where(jnp.abs(state) < 1.5, state, jnp.nan)
+
+
 def test_simulations_that_fail_in_part_are_used():
+    series = np.clip(Walk().simulate(seed=0, length=20), -1.4, 1.4)
+    found = tsnl.infer(Fragile(), SCALE, series, replace(QUICK, **ONE_ROUND), seed=0)
+    assert 0 < found.history[0]["failed"] < 16
+    assert np.isfinite(found.draws["scale"]).all()
+
+
+@pytest.mark.slow
+def test_predators_that_fail_in_part_are_used():
     model = LotkaVolterra(event_cap=60, dt=0.1)
     prior = tsnl.Prior(rho3=dist.LogNormal(0.0, 1.0))
     series = LotkaVolterra(dt=0.1).simulate(seed=0, length=20)
