@@ -13,11 +13,12 @@ from tsnl.cli.entry import commands as all_commands
 from tsnl.kernel import Mixture
 
 ROOT = Path(__file__).parents[1]
-SLOW = ("trust.md", "exact.md", "simulators.md", "quickstart-cluster.md", "quickstart-python.md")
+FAST = ("README.md", "data.md", "methods.md", "models.md", "priors.md", "quickstart-cli.md")
 PATHS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 DOCUMENTS = [
-    pytest.param(path, marks=pytest.mark.slow if path.name in SLOW else (), id=path.name)
+    pytest.param(path, marks=() if path.name in FAST else pytest.mark.slow, id=path.name)
     for path in PATHS
+    if "```python\n" in path.read_text()
 ]
 QUICK = {
     "head": Mixture(num_components=2, width=4, depth=1),
@@ -37,7 +38,10 @@ def test_python_blocks_run(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tsnl, "TSNL", quick)
     names = {"__name__": "__main__"}
-    for block in re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL):
+    text = path.read_text()
+    if path.name == "README.md":  # 20 rows in the place of 100: programs that other tests compile too
+        text = re.sub(r"\b10([02])\b", r"2\1", text)
+    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
         exec(compile(block, str(path), "exec"), names)
 
 
