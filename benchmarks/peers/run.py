@@ -1,0 +1,190 @@
+"""Run what is missing of the trials, one row each.
+
+    python -m benchmarks.peers.run [--only tsnl,sbi] [--problems linear,seir] [--budgets 100,1000,10000]
+        [--seeds 3] [--minutes 10] [--again] [--out benchmarks/peers/trials.csv]
+
+The most telling trials come first: 1,000 simulations and one seed of every method, then 100, then
+10,000, then more seeds. Every trial is a process of its own with one thread; the simulator answers from
+this one, and its time is added. A trial that raises, or takes more processor time than its minutes, is a
+row with its error. Rows that are there are not computed again, unless `--again` drops those of the chosen packages.
+"""
+
+import argparse
+import csv
+import importlib.metadata
+import json
+import os
+import resource
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.peers.environments import python_of, settings
+from benchmarks.peers.problems import NAMES, question
+from benchmarks.peers.simulator import Server, bank
+from benchmarks.peers.whiten import to_z
+from benchmarks.zoo.run import measure
+
+HERE = Path(__file__).parent
+OUT = HERE / "trials.csv"
+BANKS = HERE.parent.parent / "out" / "peers"
+ASKS = {"SNLE", "SNPE", "SMC-ABC"}  # methods that ask the simulator
+DEAR = 100_000  # further budgets of particle filters, whose calls are cheap
+METHODS = {
+    "tsnl": ("TSNL",),
+    "sbi": ("NPE", "NLE", "SNPE", "SNLE"),
+    "bayesflow": ("NPE",),
+    "pyabc": ("SMC-ABC",),
+    "particles": ("PMMH", "SMC2"),
+    "sbijax": ("SNLE",),
+    "pypomp": ("PMCMC",),
+}
+FILTERS = {"particles", "pypomp"}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What tells one row from another."""
+
+    package: str
+    method: str
+    problem: str
+    budget: int
+    seed: int
+
+
+FIELDS = (
+    *(f.name for f in fields(Trial)), "series", "simulations", "sliced_wasserstein", "c2st", "worst_bias",
+    "worst_sd_ratio", "seconds", "cpu_seconds", "peak_mb", "cores", "draws", "version", "error",
+)  # fmt: skip
+
+
+def trials(packages: list[str], problems: list[str], budgets: list[int], seeds: int) -> Iterator[Trial]:
+    """All trials, the most telling first; filters have no use for 100 simulations, and may have more."""
+    for seed in range(seeds):
+        for budget in budgets:
+            for problem in problems:
+                for package in packages:
+                    own = {100: DEAR, DEAR: 100}.get(budget, budget) if package in FILTERS else budget
+                    for method in METHODS[package]:
+                        yield Trial(package, method, problem, own, seed)
+
+
+def run(trial: Trial, minutes: float) -> dict[str, Any]:
+    """One row."""
+    asked = question(trial.problem, trial.seed)
+    row = asdict(trial) | {"series": asked.series_seed, "cores": 1}
+    try:
+        python = python_of(trial.package)
+    except subprocess.CalledProcessError as error:
+        return row | {"error": f"not installed: {error.stderr.strip()[-200:]}"}
+    with tempfile.TemporaryDirectory() as folder:
+        facts = asdict(trial) | {
+            "laws": asked.laws,
+            "bank": str(bank(BANKS, trial.problem, trial.seed)),
+            "socket": f"{folder}/simulator",
+            "out": f"{folder}/draws.npz",
+        }
+        server = None
+        if trial.method in ASKS:
+            server = Server(asked, trial.seed, Path(facts["socket"]))
+        found, error = _child(python, trial.package, facts, minutes)
+        row |= found
+        if error:
+            return row | {"error": error}
+        with np.load(facts["out"], allow_pickle=False) as stored:
+            z = stored["z"] if "z" in stored else to_z(asked.laws, stored["w"].astype(float))
+            row |= {"simulations": int(stored["used"]), "seconds": round(float(stored["wall"]), 2)}
+            row["cpu_seconds"] = round(float(stored["work"]) + (server.work if server else 0.0), 2)
+        row |= {"version": version(python, trial.package), "draws": len(np.unique(z, axis=0))}
+    try:
+        figures = measure(asked.reference, z[np.isfinite(z).all(axis=1)])
+    except Exception as problem:  # too few distinct draws for a classifier
+        return row | {"error": f"not measured: {type(problem).__name__}: {problem}"[:200]}
+    return row | {key: f"{value:.5g}" for key, value in figures.items()}
+
+
+def _child(python: Path, package: str, facts: dict[str, Any], minutes: float) -> tuple[dict, str]:
+    """Its peak memory, and what it died of, if it did."""
+    command = [python, HERE / f"peer_{package}.py", json.dumps(facts)]
+    if package == "tsnl":
+        command = [python, "-m", "benchmarks.peers.peer_tsnl", json.dumps(facts)]
+    limit = int(60 * minutes)
+    with tempfile.TemporaryFile("w+") as said:
+        child = subprocess.Popen(
+            command, env=settings(), stdout=said, stderr=subprocess.STDOUT,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5)),
+        )  # fmt: skip
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        said.seek(0)
+        last = (said.read().strip().splitlines() or [""])[-1]
+    found = {"peak_mb": usage.ru_maxrss // 1024}
+    if child.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        return found, f"stopped by signal {-child.returncode}: more than {minutes:g} minutes or no memory"
+    return found, (last[:300] or f"exit {child.returncode}") if child.returncode else ""
+
+
+def version(python: Path, package: str) -> str:
+    """The installed version of a package."""
+    if package == "tsnl":
+        return importlib.metadata.version("tsnl")
+    ask = f"import importlib.metadata as m; print(m.version('{package}'))"
+    return subprocess.run([python, "-c", ask], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    """The rows of a file, none where it is not there."""
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def write(path: Path, rows: list[dict[str, Any]], mode: str) -> None:
+    """Add rows to a file, or write it anew, with its header where it begins."""
+    new = mode == "w" or not path.exists()
+    with path.open(mode, newline="") as file:
+        writer = csv.DictWriter(file, FIELDS)
+        if new:
+            writer.writeheader()
+        writer.writerows(rows)
+
+
+def key_of(row: dict[str, Any]) -> tuple[str, ...]:
+    """What tells a row from another."""
+    return tuple(str(row[f.name]) for f in fields(Trial))
+
+
+def main() -> None:
+    """Run what is missing."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--only", default=",".join(METHODS))
+    parser.add_argument("--problems", default=",".join(NAMES))
+    parser.add_argument("--budgets", default="1000,100,10000")
+    parser.add_argument("--seeds", type=int, default=3, help="how many, from 0")
+    parser.add_argument("--minutes", type=float, default=10, help="of processor time, at most, for each trial")
+    parser.add_argument("--again", action="store_true", help="drop the chosen packages' rows first")
+    parser.add_argument("--out", type=Path, default=OUT)
+    options = parser.parse_args()
+    packages, problems = options.only.split(","), options.problems.split(",")
+    budgets = [int(budget) for budget in options.budgets.split(",")]
+    if options.again:
+        write(options.out, [r for r in read(options.out) if r["package"] not in packages], "w")
+    there = {key_of(row) for row in read(options.out)}
+    for trial in trials(packages, problems, budgets, options.seeds):
+        if key_of(asdict(trial)) in there:
+            continue
+        row = run(trial, options.minutes)
+        write(options.out, [row], "a")
+        print(", ".join(f"{key} {value}" for key, value in row.items()), flush=True)
+
+
+if __name__ == "__main__":
+    main()
