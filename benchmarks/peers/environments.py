@@ -31,7 +31,7 @@ def python_of(package: str) -> Path:
     if not done.exists():
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
         command = [python, "-m", "pip", "install", "--quiet", "-r", BENCHMARKS / f"{package}.txt"]
-        subprocess.run(command, check=True, capture_output=True, text=True)
+        subprocess.run(command, check=True, capture_output=True, text=True, cwd=BENCHMARKS.parent)
         done.touch()
     return python
 

@@ -40,7 +40,7 @@ def volatility_density(theta, y, x):
 @numba.njit
 def react(x, rates, dt, seed):
     """Exact reactions of (predators, prey) over an interval; NaN after 20,000 events."""
-    np.random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002  numba has no other
     out = x.copy()
     for i in range(len(x)):
         a, b = x[i]
@@ -50,14 +50,14 @@ def react(x, rates, dt, seed):
             total = p1 + p2 + p3 + p4
             if not total > 0:
                 break
-            t += np.random.exponential(1 / total)
+            t += np.random.exponential(1 / total)  # noqa: NPY002
             if t > dt:
                 break
             events += 1
             if events > 20_000:
                 a = b = np.nan
                 break
-            u = np.random.random() * total
+            u = np.random.random() * total  # noqa: NPY002
             if u < p1:
                 a, b = a + 1, b - 1
             elif u < p1 + p2:

@@ -31,7 +31,7 @@ class Recurrent(nn.Module):
         return self.summaries(self.recurrence(x)[1][0])
 
 
-def trainer(task: Task, prior: torch.distributions.Distribution, posterior: bool):  # noqa: ANN201
+def trainer(task: Task, prior: torch.distributions.Distribution, posterior: bool):
     """NPE with the recurrent embedding, or NLE."""
     if not posterior:
         return NLE(prior=prior, density_estimator="maf", show_progress_bars=False)

@@ -7,6 +7,7 @@ simulations of a vague prior from ruling the standardisation. ABC and particle f
 """
 
 import json
+import resource
 import sys
 import time
 from functools import cached_property
@@ -33,6 +34,8 @@ class Task:
 
     def __init__(self) -> None:
         self._facts = json.loads(sys.argv[1])
+        limit = self._facts["limit"]
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
         self.method: str = self._facts["method"]
         self.problem: str = self._facts["problem"]
         self.budget: int = self._facts["budget"]
@@ -73,7 +76,7 @@ class Task:
         return answer.reshape(len(w), *self.observed.shape)
 
     @cached_property
-    def _server(self):  # noqa: ANN202 - a Connection
+    def _server(self):
         return Client(self._facts["socket"])
 
     def finish(self, **draws: np.ndarray) -> None:
