@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers.environments import python_of, settings
-from benchmarks.peers.problems import NAMES, question
+from benchmarks.peers.problems import NAMES, Question, question
 from benchmarks.peers.simulator import Server, bank
 from benchmarks.peers.whiten import to_z
 from benchmarks.zoo.run import measure
@@ -85,6 +85,22 @@ def run(trial: Trial, minutes: float) -> dict[str, Any]:
         python = python_of(trial.package)
     except subprocess.CalledProcessError as error:
         return row | {"error": f"not installed: {error.stderr.strip()[-200:]}"}
+    found, z = _draws(trial, asked, python, minutes)
+    row |= found
+    if z is None:
+        return row
+    row |= {"version": version(python, trial.package), "draws": len(np.unique(z, axis=0))}
+    try:
+        figures = measure(asked.reference, z[np.isfinite(z).all(axis=1)])
+    except Exception as error:  # too few distinct draws for a classifier
+        return row | {"error": f"not measured: {type(error).__name__}: {error}"[:200]}
+    return row | {key: f"{value:.5g}" for key, value in figures.items()}
+
+
+def _draws(
+    trial: Trial, asked: Question, python: Path, minutes: float
+) -> tuple[dict[str, Any], np.ndarray | None]:
+    """What the trial took, and its draws of z, none where it failed."""
     with tempfile.TemporaryDirectory() as folder:
         facts = asdict(trial) | {
             "laws": asked.laws,
@@ -93,23 +109,19 @@ def run(trial: Trial, minutes: float) -> dict[str, Any]:
             "out": f"{folder}/draws.npz",
             "limit": int(60 * minutes),
         }
-        server = None
-        if trial.method in ASKS:
-            server = Server(asked, trial.seed, Path(facts["socket"]))
+        server = Server(asked, trial.seed, Path(facts["socket"])) if trial.method in ASKS else None
         found, error = _child(python, trial.package, facts, minutes)
-        row |= found
+        work = 0.0
+        if server:
+            server.close()
+            work = server.work
         if error:
-            return row | {"error": error}
+            return found | {"error": error}, None
         with np.load(facts["out"], allow_pickle=False) as stored:
+            found |= {"simulations": int(stored["used"]), "seconds": round(float(stored["wall"]), 2)}
+            found |= {"cpu_seconds": round(float(stored["work"]) + work, 2)}
             z = stored["z"] if "z" in stored else to_z(asked.laws, stored["w"].astype(float))
-            row |= {"simulations": int(stored["used"]), "seconds": round(float(stored["wall"]), 2)}
-            row["cpu_seconds"] = round(float(stored["work"]) + (server.work if server else 0.0), 2)
-        row |= {"version": version(python, trial.package), "draws": len(np.unique(z, axis=0))}
-    try:
-        figures = measure(asked.reference, z[np.isfinite(z).all(axis=1)])
-    except Exception as problem:  # too few distinct draws for a classifier
-        return row | {"error": f"not measured: {type(problem).__name__}: {problem}"[:200]}
-    return row | {key: f"{value:.5g}" for key, value in figures.items()}
+    return found, z
 
 
 def _child(python: Path, package: str, facts: dict[str, Any], minutes: float) -> tuple[dict, str]:
@@ -125,10 +137,7 @@ def _child(python: Path, package: str, facts: dict[str, Any], minutes: float) ->
         last = (said.read().strip().splitlines() or [""])[-1]
     found = {"peak_mb": usage.ru_maxrss // 1024}
     if child.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
-        return (
-            found,
-            f"stopped by signal {-child.returncode}: more than {minutes:g} minutes or no memory",
-        )
+        return found, f"stopped: more than {minutes:g} minutes, or no memory"
     return found, (last[:300] or f"exit {child.returncode}") if child.returncode else ""
 
 
