@@ -1,11 +1,13 @@
 """A virtual environment for each package, made on the first run from its pins."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 BENCHMARKS = Path(__file__).parent.parent
+NEWER = {"sbijax": (3, 12)}  # the Python that a package needs, where this one may be too old
 ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
@@ -23,17 +25,30 @@ def python_of(package: str) -> Path:
 
     Raises:
         subprocess.CalledProcessError: it cannot be installed; the next call tries again.
+        FileNotFoundError: it needs a newer Python than there is.
     """
     if package == "tsnl":
         return Path(sys.executable)
     folder = BENCHMARKS.parent / f".venv-{package}"
     python, done = folder / "bin" / "python", folder / "installed"
     if not done.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+        make = [_interpreter(package), "-m", "venv", str(folder)]
+        subprocess.run(make, check=True, capture_output=True, text=True)
         command = [python, "-m", "pip", "install", "--quiet", "-r", BENCHMARKS / f"{package}.txt"]
         subprocess.run(command, check=True, capture_output=True, text=True, cwd=BENCHMARKS.parent)
         done.touch()
     return python
+
+
+def _interpreter(package: str) -> str:
+    newer = NEWER.get(package)
+    if newer is None or sys.version_info >= newer:
+        return sys.executable
+    name = f"python{newer[0]}.{newer[1]}"
+    found = shutil.which(name)
+    if found is None:
+        raise FileNotFoundError(f"{package} needs {name}, which is not on the path")
+    return found
 
 
 def settings() -> dict[str, str]:

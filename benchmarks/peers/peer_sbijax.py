@@ -1,7 +1,8 @@
 """sbijax: its sequential neural likelihood of the whole series.
 
-As its tutorial has it: a masked autoregressive flow with `make_maf`'s defaults, `fit` with its defaults
-(early stopping), NUTS for proposals and for the posterior; five rounds of equal size.
+As its documentation has it: `nle` with `make_maf`'s defaults, `run_sequential` and `train` with theirs
+(early stopping), NUTS for proposals and for the posterior; five rounds of equal size. It cannot leave a
+failed simulation out, so that one is given as a series at the median.
 """
 
 import warnings
@@ -9,7 +10,8 @@ import warnings
 import numpy as np
 from jax import numpy as jnp
 from jax import random as jr
-from sbijax import NLE, inference_data_as_dictionary
+from sbijax import nle, run_sequential, sample
+from sbijax.mcmc import make_sampler, nuts
 from sbijax.nn import make_maf
 from task import DRAWS, Task
 from tensorflow_probability.substrates.jax import distributions as tfd
@@ -21,33 +23,23 @@ def main() -> None:
     """Simulate and train round by round, then draw."""
     warnings.simplefilter("ignore")
     task = Task()
+    law = tfd.Normal(jnp.zeros(task.size), jnp.ones(task.size))
+    prior = tfd.JointDistributionNamed({"theta": law}, batch_ndims=0)
 
-    def prior() -> tfd.Distribution:
-        law = tfd.Normal(jnp.zeros(task.size), jnp.ones(task.size))
-        return tfd.JointDistributionNamed({"theta": law}, batch_ndims=0)
-
-    def simulate(seed, theta):
-        series = task.simulate(np.asarray(theta["theta"]))
-        return jnp.asarray(task.eased(series).reshape(len(series), -1))
+    def simulate(seed, theta):  # the simulator has a seed of its own
+        series = task.eased(task.simulate(np.asarray(theta["theta"])))
+        return jnp.nan_to_num(jnp.asarray(series.reshape(len(series), -1)))
 
     seen = jnp.asarray(task.eased(task.observed).ravel())
-    model = NLE((prior, simulate), make_maf(seen.size))
-    keys = jr.split(jr.PRNGKey(task.seed), 2 * ROUNDS + 1)
-    data, params = None, None
+    estimator, sampler = nle(make_maf(seen.size)), make_sampler(nuts, prior=prior)
+    key_fit, key_draw = jr.split(jr.key(task.seed))
     task.start()
-    for round_ in range(ROUNDS):
-        data, _ = model.simulate_data_and_possibly_append(
-            keys[2 * round_],
-            params=params,
-            observable=seen,
-            data=data,
-            n_simulations=task.budget // ROUNDS,
-        )
-        good = np.isfinite(np.asarray(data["y"])).all(axis=1)
-        data = {"y": data["y"][good], "theta": {"theta": data["theta"]["theta"][good]}}
-        params, _ = model.fit(keys[2 * round_ + 1], data=data)
-    found, _ = model.sample_posterior(keys[-1], params, seen)
-    w = np.asarray(inference_data_as_dictionary(found.posterior)["theta"]).reshape(-1, task.size)
+    params, _ = run_sequential(
+        key_fit, estimator, prior, simulate, seen,
+        n_rounds=ROUNDS, n_simulations_per_round=task.budget // ROUNDS, sampler=sampler,
+    )  # fmt: skip
+    found, _ = sample(key_draw, estimator, params, seen, sampler=sampler)
+    w = np.asarray(found["theta"]).reshape(-1, task.size)
     task.finish(w=w[np.linspace(0, len(w) - 1, DRAWS).astype(int)])
 
 

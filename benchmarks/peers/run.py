@@ -83,8 +83,9 @@ def run(trial: Trial, minutes: float) -> dict[str, Any]:
     row = asdict(trial) | {"series": asked.series_seed, "cores": 1}
     try:
         python = python_of(trial.package)
-    except subprocess.CalledProcessError as error:
-        return row | {"error": f"not installed: {error.stderr.strip()[-200:]}"}
+    except (subprocess.CalledProcessError, FileNotFoundError) as error:
+        said = getattr(error, "stderr", None) or str(error)
+        return row | {"error": f"not installed: {said.strip()[-200:]}"}
     found, z = _draws(trial, asked, python, minutes)
     row |= found
     if z is None:
