@@ -18,7 +18,7 @@ from task import DRAWS, Task
 from whiten import to_theta
 
 FILTER, INNER = 100, 50  # particles of PMMH's filter, and of SMC^2's
-PASSES = 10  # filters that SMC^2 runs for each particle of theta, all rejuvenations together
+PASSES = 4  # filters that SMC^2 runs for each particle of theta, rejuvenations included
 
 
 class Law:
