@@ -102,7 +102,7 @@ def better(cells: Cells) -> str:
 
 
 def draw(cells: Cells, path: Path) -> None:
-    """Distance against simulations and against seconds: medians over the problems that all have answered."""
+    """Distance against simulations and seconds: medians over the problems that all have answered."""
     answered = [{p for of, p, _ in cells if of == name} for name in NAMES]
     shared = set.intersection(*filter(None, answered))
     figure, panels = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained", sharey=True)
