@@ -2,7 +2,8 @@
 
 As its tutorials have it: `BasicWorkflow`, a coupling flow, `TimeSeriesNetwork` with its defaults, a
 hundred epochs offline with batches of 32. Best effort: a tenth of the bank is held out, so that its own
-early stopping by Keras keeps the best weights (patience of 20 epochs).
+early stopping by Keras keeps the best weights (patience of 20 epochs). A coupling flow needs two
+coordinates: where there is one parameter, flow matching takes its place.
 """
 
 import logging
@@ -27,9 +28,10 @@ def main() -> None:
         .rename("w", "inference_variables")
         .rename("x", "summary_variables")
     )
+    flow = bf.networks.CouplingFlow if task.size > 1 else bf.networks.FlowMatching
     workflow = bf.BasicWorkflow(
         adapter=adapter,
-        inference_network=bf.networks.CouplingFlow(),
+        inference_network=flow(),
         summary_network=bf.networks.TimeSeriesNetwork(),
     )
     task.start()
