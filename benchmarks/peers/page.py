@@ -13,9 +13,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from benchmarks.peers.prose import FOOT, HEAD, WHY
-from benchmarks.peers.run import METHODS, OUT, read
+from benchmarks.peers.table import BUDGETS, METHODS, OUT, SEEDS, read, trials
+from benchmarks.peers.table import NAMES as PROBLEMS
 
 DOCS = Path(__file__).parents[2] / "docs"
+OURS = "tsnl TSNL"
 NEAR = 0.25  # sliced Wasserstein, in the reference's standard deviations
 NAMES = [f"{package} {method}" for package, methods in METHODS.items() for method in methods]
 Cells = dict[tuple[str, str, int], dict[str, float]]  # (name, problem, budget) to medians
@@ -90,15 +92,38 @@ def costs(cells: Cells) -> str:
 
 
 def better(cells: Cells) -> str:
-    """Where somebody else came nearer than tsnl with as many simulations, and why."""
+    """Where somebody else came nearer than tsnl with as many simulations, or as near in less time."""
+    if not any(name == OURS for name, _, _ in cells):
+        return "tsnl has no rows yet: nothing can be said."
     found = defaultdict(list)
     for (name, problem, budget), cell in sorted(cells.items()):
-        ours = cells.get(("tsnl TSNL", problem, budget))
-        if ours and name != "tsnl TSNL" and cell["sliced_wasserstein"] < ours["sliced_wasserstein"]:
+        ours = cells.get((OURS, problem, budget))
+        if ours and name != OURS and cell["sliced_wasserstein"] < ours["sliced_wasserstein"]:
             pair = f"{text(cell['sliced_wasserstein'])} against {text(ours['sliced_wasserstein'])}"
-            found[name].append(f"{problem} at {budget:,} ({pair})")
-    lines = [f"- **{name}**: {'; '.join(where)}. {WHY[name]}" for name, where in found.items()]
-    return "\n".join(lines) or "With as many simulations nobody did, on the trials so far."
+            found[name].append(f"nearer on {problem} at {budget:,} ({pair})")
+    for (name, problem), seconds in sorted(quickest(cells).items()):
+        ours_seconds = quickest(cells).get((OURS, problem), np.inf)
+        if name != OURS and seconds < ours_seconds:
+            pair = f"{seconds:.0f} s against {ours_seconds:.0f} s".replace("inf s", "never")
+            found[name].append(f"within {NEAR} sooner on {problem} ({pair})")
+    lines = [f"- **{name}**: {'; '.join(where)}. For it: {WHY[name]}" for name, where in found.items()]
+    return "\n".join(lines) or "Nobody was, on the trials so far."
+
+
+def quickest(cells: Cells) -> dict[tuple[str, str], float]:
+    """(name, problem) to the least seconds in which it came within NEAR."""
+    found: dict[tuple[str, str], float] = {}
+    for (name, problem, _), cell in cells.items():
+        if cell["sliced_wasserstein"] <= NEAR:
+            found[name, problem] = min(cell["cpu_seconds"], found.get((name, problem), np.inf))
+    return found
+
+
+def failures(rows: list[dict[str, str]]) -> str:
+    """What failed, and of what."""
+    facts = ("package", "method", "problem", "budget", "seed", "error")
+    lines = [[row[fact] for fact in facts] for row in rows if row["error"]]
+    return table(list(facts), lines) if lines else "Nothing, on the trials so far."
 
 
 def draw(cells: Cells, path: Path) -> None:
@@ -107,6 +132,8 @@ def draw(cells: Cells, path: Path) -> None:
     shared = set.intersection(*filter(None, answered))
     figure, panels = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained", sharey=True)
     for i, name in enumerate(NAMES):
+        if not answered[i]:
+            continue
         budgets = sorted({n for of, p, n in cells if of == name and p in shared})
         some = [[cells[name, p, n] for p in sorted(shared) if (name, p, n) in cells] for n in budgets]
         far = [np.median([c["sliced_wasserstein"] for c in at]) for at in some]
@@ -131,11 +158,13 @@ def main() -> None:
     rows = read(parser.parse_args().trials)
     cells = collect(rows)
     draw(cells, DOCS / "images" / "peers.png")
-    parts = [HEAD.format(rows=len(rows), seeds=max(c["seeds"] for c in cells.values()))]
+    planned = len(list(trials(list(METHODS), list(PROBLEMS), list(BUDGETS), SEEDS)))
+    parts = [HEAD.format(rows=len(rows), planned=planned)]
     parts += [f"## Within {NEAR} of the reference", near(cells)]
     for budget in sorted({n for _, _, n in cells}):
         parts += [f"## Distance with {budget:,} simulations", accuracy(cells, budget)]
-    parts += ["## Where others are better", better(cells), "## Seconds and memory", costs(cells), FOOT]
+    parts += ["## Where others are better", better(cells), "## Seconds and memory", costs(cells)]
+    parts += ["## What failed", failures(rows), FOOT]
     (DOCS / "peers.md").write_text("\n\n".join(parts) + "\n")
 
 

@@ -63,8 +63,6 @@ EARTHQUAKES = Real(
     exact=two_regimes,
 )
 PAPER = {"linear": LINEAR, "volatility": VOLATILITY, "predator_prey": PREDATOR_PREY}
-REPORT = ("zero_inflated", "seir", "ricker", "leverage", "shares", "switching")
-NAMES = (*PAPER, "earthquakes", *REPORT)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,70 +11,39 @@ packages' rows first.
 """
 
 import argparse
-import csv
 import importlib.metadata
 import json
 import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.peers.environments import python_of, settings
-from benchmarks.peers.problems import NAMES, Question, question
+from benchmarks.peers.problems import Question, question
 from benchmarks.peers.simulator import Server, bank
+from benchmarks.peers.table import (
+    BUDGETS,
+    METHODS,
+    NAMES,
+    OUT,
+    SEEDS,
+    Trial,
+    key_of,
+    read,
+    trials,
+    write,
+)
 from benchmarks.peers.whiten import to_z
 from benchmarks.zoo.run import measure
 
 HERE = Path(__file__).parent
-OUT = HERE / "trials.csv"
 BANKS = HERE.parent.parent / "out" / "peers"
 ASKS = {"SNLE", "SNPE", "SMC-ABC"}  # methods that ask the simulator
-DEAR = 100_000  # further budgets of particle filters, whose calls are cheap
-METHODS = {
-    "tsnl": ("TSNL",),
-    "sbi": ("NPE", "NLE", "SNPE", "SNLE"),
-    "bayesflow": ("NPE",),
-    "pyabc": ("SMC-ABC",),
-    "particles": ("PMMH", "SMC2"),
-    "sbijax": ("SNLE",),
-    "pypomp": ("PMCMC",),
-}
-FILTERS = {"particles", "pypomp"}
-
-
-@dataclass(frozen=True)
-class Trial:
-    """What tells one row from another."""
-
-    package: str
-    method: str
-    problem: str
-    budget: int
-    seed: int
-
-
-FIELDS = (
-    *(f.name for f in fields(Trial)), "series", "simulations", "sliced_wasserstein", "c2st",
-    "worst_bias", "worst_sd_ratio", "seconds", "cpu_seconds", "peak_mb", "cores", "draws", "version",
-    "error",
-)  # fmt: skip
-
-
-def trials(packages: list[str], problems: list[str], budgets: list[int], seeds: int) -> Iterator[Trial]:
-    """All trials, the most telling first; filters have no use for 100 simulations, and may have more."""
-    for seed in range(seeds):
-        for budget in budgets:
-            for problem in problems:
-                for package in packages:
-                    own = {100: DEAR, DEAR: 100}.get(budget, budget) if package in FILTERS else budget
-                    for method in METHODS[package]:
-                        yield Trial(package, method, problem, own, seed)
 
 
 def run(trial: Trial, minutes: float) -> dict[str, Any]:
@@ -150,36 +119,13 @@ def version(python: Path, package: str) -> str:
     return subprocess.run([python, "-c", ask], capture_output=True, text=True, check=True).stdout.strip()
 
 
-def read(path: Path) -> list[dict[str, str]]:
-    """The rows of a file, none where it is not there."""
-    if not path.exists():
-        return []
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def write(path: Path, rows: list[dict[str, Any]], mode: str) -> None:
-    """Add rows to a file, or write it anew, with its header where it begins."""
-    new = mode == "w" or not path.exists()
-    with path.open(mode, newline="") as file:
-        writer = csv.DictWriter(file, FIELDS)
-        if new:
-            writer.writeheader()
-        writer.writerows(rows)
-
-
-def key_of(row: dict[str, Any]) -> tuple[str, ...]:
-    """What tells a row from another."""
-    return tuple(str(row[f.name]) for f in fields(Trial))
-
-
 def main() -> None:
     """Run what is missing."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--only", default=",".join(METHODS))
     parser.add_argument("--problems", default=",".join(NAMES))
-    parser.add_argument("--budgets", default="1000,100,10000")
-    parser.add_argument("--seeds", type=int, default=3, help="how many, from 0")
+    parser.add_argument("--budgets", default=",".join(map(str, BUDGETS)))
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="how many, from 0")
     parser.add_argument("--minutes", type=float, default=10, help="of processor time for a trial")
     parser.add_argument("--again", action="store_true", help="drop the chosen packages' rows first")
     parser.add_argument("--out", type=Path, default=OUT)

@@ -8,8 +8,8 @@ from scipy.special import ndtr
 from benchmarks.growth import exponent
 from benchmarks.peers.page import better, collect, near
 from benchmarks.peers.particle_models import MODELS
-from benchmarks.peers.problems import EARTHQUAKES, NAMES, QUAKES, question
-from benchmarks.peers.run import METHODS, Trial, key_of, read, trials, write
+from benchmarks.peers.problems import EARTHQUAKES, QUAKES, question
+from benchmarks.peers.table import METHODS, NAMES, Trial, key_of, read, trials, write
 from benchmarks.peers.whiten import to_theta, to_z
 
 VECTORS = {"linear", "volatility"}  # whose laws take vectors
@@ -82,6 +82,7 @@ def test_page_says_who_is_nearer_and_counts_failures_as_far():
     cells = collect(rows)
     assert "linear at 100 (0.3 against 0.4)" in better(cells)
     assert "1,000" not in better(cells)
+    assert "no rows" in better(collect(rows[2:]))
     ours, theirs = near(cells).splitlines()[2:]
     assert ours == "| tsnl TSNL | 1,000; 7 s |"
     assert theirs == "| sbi NPE | not by 1,000 |"
