@@ -201,10 +201,13 @@ CALLS = {
     "function": (ask(series=np.sin), "not numeric"),
     "None": (ask(series=None), "shape|not numeric"),
     "panel of two widths": (ask(series=[SERIES, np.c_[SERIES, SERIES]], model=BOX), "columns"),
-    "dates backwards": (ask(series=pd.Series(SERIES, DAYS[::-1])), "not in order"),
-    "dates twice": (ask(series=pd.Series(SERIES, DAYS[[*range(19), 3]])), "twice"),
-    "dates with a gap": (ask(series=pd.Series(SERIES[:19], DAYS.delete(5))), "not equally spaced"),
-    "index with a gap": (ask(series=pd.Series(SERIES).drop(4)), "after 3 comes 5"),
+    "dates backwards": (ask(series=pd.Series(SERIES, DAYS[::-1])), "Row 2 .*is earlier than row 1"),
+    "dates twice": (
+        ask(series=pd.Series(SERIES, DAYS[[*range(19), 3]])),
+        "Row 20 .*time of row 4 again",
+    ),
+    "dates with a gap": (ask(series=pd.Series(SERIES[:19], DAYS.delete(5))), "Row 6 .*equally spaced"),
+    "index with a gap": (ask(series=pd.Series(SERIES).drop(4)), r"Row 5 .*\(5\).* row 4 \(3\)"),
     "frame of text": (ask(series=pd.DataFrame({"a": list("abc")})), "not numeric"),
     "list": (ask(series=SERIES.tolist()), TAKEN),
     "frame": (ask(series=pd.DataFrame({"y": SERIES}, DAYS)), TAKEN),
@@ -221,7 +224,7 @@ CALLS = {
     "inputs text": (ask(inputs=["a"] * 20), "not numeric"),
     "inputs of other dates": (
         ask(series=pd.Series(SERIES, DAYS), inputs=pd.Series(SERIES, DAYS + pd.Timedelta("1D"))),
-        "not that of the series",
+        "not those of the series",
     ),
     # priors
     "prior as a dictionary": (ask(prior={"Q": Q}), "expected tsnl.Prior"),

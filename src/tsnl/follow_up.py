@@ -22,9 +22,19 @@ if TYPE_CHECKING:
     from tsnl.result import Result
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FollowUp(Inference):
     """Questions that go on from draws; the result itself is left as it is."""
+
+    def __repr__(self) -> str:
+        from tsnl.show.card import result_text  # takes seconds to import
+
+        return result_text(self)
+
+    def _repr_html_(self) -> str:
+        from tsnl.show.card import result_html
+
+        return result_html(self)
 
     def correct(
         self,

@@ -62,12 +62,14 @@ def test_the_options_shown_read_back(tmp_path, kind):
     ],
 )
 def test_the_resolved_configuration_reads_back(tmp_path, method):
-    settings = Settings(seed=4, columns=("a", 'b"\\c'), timeout=1.5, title="größe\n<b>")
+    settings = Settings(
+        seed=4, columns=("a", 'b"\\c'), timeout=1.5, title="größe\n<b>", time="day", every="1D"
+    )
     path = tmp_path / "config.toml"
     path.write_text(to_toml(settings, method), encoding="utf-8")
     again = read_settings(path)
     assert make_method(again) == method
-    for name in ("seed", "columns", "timeout", "title", "workers"):
+    for name in ("seed", "columns", "timeout", "title", "workers", "time", "every"):
         assert getattr(again, name) == getattr(settings, name)
 
 
