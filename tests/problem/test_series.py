@@ -30,7 +30,7 @@ def test_the_original_is_left_alone():
         (["a", "b"], "not numeric"),
         ([], "shape"),
         (np.ones((2, 2, 2)), r"\(2, 2, 2\)"),
-        ([1.0, np.inf], "row 1, column 0"),
+        ([1.0, np.inf], "row 2, column 1"),
         ([np.nan, np.nan], "All 2 rows"),
         (3.0, "shape"),
     ],
@@ -50,7 +50,7 @@ def test_a_mask_is_a_gap():
     np.testing.assert_array_equal(as_series(masked).values[:, 0], [1.0, np.nan, 3.0])
     rows = as_series([np.ma.array([1, -999], mask=[False, True]), np.ma.array([2, 3])])
     np.testing.assert_array_equal(rows, [[1.0, np.nan], [2.0, 3.0]])
-    with pytest.raises(ValueError, match="inputs is nan at row 1"):
+    with pytest.raises(ValueError, match="inputs is nan at row 2, column 1"):
         as_inputs(masked, [3])
 
 

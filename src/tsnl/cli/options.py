@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tsnl.cli.encoding import read_plain
 from tsnl.cli.form import Form
 from tsnl.methods import METHODS
 from tsnl.methods.api import Method
@@ -66,13 +67,13 @@ def read_settings(path: Path | None) -> Settings:
     """The settings in a TOML file.
 
     Raises:
-        ValueError: no TOML, or a name or value that does not fit.
+        ValueError: no plain file, no TOML, or a name or value that does not fit.
     """
     if path is None:
         return Settings()
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        found = tomllib.loads(read_plain(path).decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{path} is no TOML: {error}.") from error
     unknown = sorted(set(found) - set(KINDS))
     if unknown:

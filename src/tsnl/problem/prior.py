@@ -157,7 +157,7 @@ class Prior:
             values = {name: np.asarray(value[row]).tolist() for name, value in theta.items()}
             raise ValueError(
                 f"{int((~there).sum())} of {len(z)} parameters lie outside the support of the prior, "
-                f"the first in row {row}: {values}."
+                f"the first in row {row + 1}: {values}."
             )
         return z
 

@@ -153,7 +153,7 @@ def _known(values: Any, length: int) -> Float[np.ndarray, "length d_u"]:
     if not np.isfinite(rows).all():
         row, column = np.argwhere(~np.isfinite(rows))[0].tolist()
         raise ValueError(
-            f"inputs is {rows[row, column]} at row {row}, column {column}: inputs must be known."
+            f"inputs is {rows[row, column]} at row {row + 1}, column {column + 1}: inputs must be known."
         )
     return rows
 
@@ -206,7 +206,7 @@ def _finite(series: Series) -> Series:
     if np.isinf(series.values).any():
         row, column = np.argwhere(np.isinf(series.values))[0].tolist()
         raise ValueError(
-            f"The series is infinite at row {row}, column {column}: remove or correct that value, or "
-            f"put NaN if it is missing."
+            f"The series is infinite at row {row + 1}, column {column + 1}: remove or correct that "
+            f"value, or put NaN if it is missing."
         )
     return series
