@@ -53,6 +53,7 @@ KINDS = {
     "training": (["fast", 5, Training, None], [Training()]),
     "head": (["MAF", 5, Mixture, None, Training()], [Mixture(), MAF(), Spline()]),
     "method": (["TSNL", 5, TSNL, None, MCMC(), Correct()], [TSNL(), SNL()]),
+    "many": ([2.5, "5", True, -3, math.inf], [0, 16, None]),
     "flag": (["yes", 1, 0.0, []], [True, False, None]),
 }
 FIELDS = {

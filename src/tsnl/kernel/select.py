@@ -60,12 +60,18 @@ def trusted_power(
     chosen: Bool[np.ndarray, " N"],
     held_out: float,
 ) -> float:
+    """How far held-out series trust a kernel; the arguments are those of `theta_scores`."""
+    return calibrated_power(_log_likelihoods(key, rng, kernel, simulated, chosen, held_out))
+
+
+def calibrated_power(values: Float[np.ndarray, "n others"]) -> float:
     r"""The largest power \(\beta \le 1\) of the likelihood that held-out series do not speak against.
 
-    That is, whose mean score is within a standard error of the best. The arguments are those of
-    `theta_scores`.
+    That is, whose mean score is within a standard error of the best.
+
+    Args:
+        values: the log-likelihood of each series at its own parameters, and at others.
     """
-    values = _log_likelihoods(key, rng, kernel, simulated, chosen, held_out)
     values = values[np.isfinite(values).all(axis=1)]
     if len(values) < 2:
         return 1.0

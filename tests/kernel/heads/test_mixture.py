@@ -40,12 +40,13 @@ def ridge(y, theta, use, memory=MEMORY):
     """Where the regressions start, from the rows that training would give them."""
     made, examples = spec(memory), examples_of(y, theta)
     features = examples.along(first_of(fresh_members(jax.random.key(0), made)))
-    return ridge_start(learn._rows(examples, features, use), made.groups())
+    rows = learn._rows(examples, features, use)
+    return ridge_start(rows._replace(y=rows.y[:, 0]), made.groups())
 
 
 def test_ridge_start_finds_an_autoregression():
     y, theta = autoregressions()
-    ((mean, offset),) = ridge(y, theta, jnp.ones(y.shape[:2], bool), (Lags(2),))
+    mean, offset = ridge(y, theta, jnp.ones(y.shape[:2], bool), (Lags(2),))
     # 12000 windows: a standard error is about 0.01, and the ridge shrinks by less
     np.testing.assert_allclose(mean[:, 0], [0.4, 0.2], atol=0.06)
     np.testing.assert_allclose(mean[:, 1], 0, atol=0.06)
@@ -101,6 +102,22 @@ def test_weights_that_bend_with_theta():
     assert head.penalty() > bent.penalty()
 
 
+def test_bent_features_in_mean_and_scale():
+    """The mean is 0.5 tanh(c_1 - 0.2), its weight 0.1 more with theta."""
+    bent = replace(SINGLE, bends=1).make(jax.random.key(0), 1, spec().groups(), 1)
+    part = eqx.tree_at(lambda p: p.shape, bent.parts[0], jnp.zeros(3))
+    assert part.mean.shape == (2, 7)
+    slope = (jnp.zeros((6, 1)).at[0].set(1.0), jnp.array([-0.2]))
+    part = eqx.tree_at(lambda p: p.bends, part, slope)
+    part = eqx.tree_at(lambda p: p.mean, part, part.mean.at[:, 6].set(jnp.array([0.5, 0.1])))
+    head = eqx.tree_at(lambda h: h.parts, bent, (part,))
+    here, theta, y = features_of(1, np.random.default_rng(0)), 0.2, 1.3
+    mean = (0.5 + 0.1 * theta) * np.tanh(float(here[0]) - 0.2)
+    found = head.log_prob(jnp.array([y]), here, jnp.array([theta]))
+    np.testing.assert_allclose(found, scipy.stats.norm.logpdf(y, mean, 1.0), rtol=1e-3)
+    assert np.isfinite(head.penalty())
+
+
 def test_by_hand_it_is_a_correlated_gaussian():
     """a = sinh(r): the second residual given the first is that of normals with a / sqrt(1 + a^2)."""
     head = SINGLE.make(jax.random.key(0), 2, spec(d_y=2).groups(), 1)
@@ -150,7 +167,7 @@ def test_an_ensemble_starts_at_the_ridge():
     use = np.ones((3, 20, 20), bool)
     members, examples = learn._start(jax.random.key(0), spec(), examples_of(y, theta), use)
     assert examples.features.shape == (20, 20, 6)
-    ((mean, offset),) = ridge(y, theta, jnp.asarray(use[0]))
+    mean, offset = ridge(y, theta, jnp.asarray(use[0]))
     for m in range(3):
         np.testing.assert_allclose(members.head.parts[0].mean[m], mean, rtol=1e-3, atol=1e-5)
         np.testing.assert_allclose(members.head.parts[0].offset[m], offset, rtol=1e-3, atol=1e-5)
@@ -160,8 +177,8 @@ def test_an_ensemble_starts_at_the_ridge():
     ("options", "message"),
     [
         ({"num_components": 0}, "num_components=0.*expected a component"),
-        ({"depth": 0}, "depth=0.*expected a component, width 0 or more, depth 1 to 100"),
-        ({"width": -1}, "width=-1.*width 0 or more"),
+        ({"depth": 0}, "depth=0.*expected a component, width and bends 0 or more, depth 1 to 100"),
+        ({"width": -1}, "width=-1.*width and bends 0 or more"),
     ],
 )
 def test_bad_options(options, message):

@@ -12,7 +12,7 @@ from tsnl.problem import Problem
 from tsnl.store.registry import register
 
 MANY = 2000  # simulations from which on more weights are better, without inputs (decision 0015)
-BENDS = (16, 32)  # bent features of few simulations, and of many
+BENDS = (0, 32)  # bent features of few simulations, and of many
 FINE = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)  # rates of its decays
 
 
