@@ -55,6 +55,7 @@ SHORT = ("linear", "volatility")
 # alone, and the least that PMMH can run with are ten times as many
 RIVALS = {"linear": (10, 50, 250)}
 NUM_RANKED = 39
+CHAINS = tsnl.MCMC(transition="mixed", num_warmup=100, num_draws=150, min_ess=600)
 
 
 def of_grid(grid, log_p, count=2000):
@@ -106,7 +107,7 @@ def draft(name, problem, seed):
         return draft_of(first)
     posterior = first.posterior.condition(problem.series)
     start = first.unconstrained().reshape(-1, problem.prior.size)
-    z = sample_posterior(jax.random.key(seed), posterior, start, tsnl.MCMC(), covariance(start)).z
+    z = sample_posterior(jax.random.key(seed), posterior, start, CHAINS, covariance(start)).z
     return Outcome(z, np.zeros(z.shape[:2]), first.cost, "", [], posterior)
 
 
@@ -168,7 +169,7 @@ def ranks(num_trials, in_time):
         series = LINEAR.model.simulate(seed=10_000 + seed, length=LINEAR.length, theta={"Q": truth})
         problem = Problem.of(LINEAR.model, LINEAR.prior, series)
         posterior = trained.posterior.condition(series)
-        z = np.log(posterior.sample(seed=20_000 + seed)["Q"])[:, :, None]
+        z = sample_posterior(jax.random.key(20_000 + seed), posterior, None, CHAINS).z
         draft = Outcome(z, np.zeros(z.shape[:2]), 0, "", [], posterior)
         found = tsnl.Correct().improve(jax.random.key(30_000 + seed), problem, draft, Silent())
         flat = found.z.ravel()
