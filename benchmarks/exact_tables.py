@@ -67,13 +67,12 @@ def correction_lines():
         rows = [row for row in corrected if row["name"] == name]
         factor, bound, used = against_pmmh(rows, [row for row in rivals if row["name"] == name])
         calls = mean(rows, "cost_first") + mean(rows, "cost_correction")
-        told = (
-            "not run" if used == 0 else f"{bound} {factor:.3g} times the calls ({used} series)".strip()
-        )
+        told = f"{bound} {factor:.3g} times ({used} series)".strip() if used else "not run"
+        size = f"{mean(rows, 'ess'):.0f} of {mean(rows, 'draws'):.0f}"
         worst = max(float(row["k_hat"]) for row in rows)
         lines.append(
             f"| {name} | {len(rows)} | {mean(rows, 'before'):.3f} | {mean(rows, 'after'):.3f} | "
-            f"{mean(rows, 'ess'):.0f} of {mean(rows, 'draws'):.0f} | {worst:.2f} | {calls:.2g} | {told} |"
+            f"{size} | {worst:.2f} | {calls:.2g} | {told} |"
         )
         short += [name] if len(rows) < WANTED else []
         missed += [name] if used and (factor < AIM or bound == "<") else []

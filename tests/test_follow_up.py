@@ -111,7 +111,7 @@ def test_an_evidence_by_a_kernel_says_so_and_how_far_it_is_off():
         found = learned(0.6).evidence(**QUICK)
     assert found.source == "kernel"
     assert found.kernel_error == pytest.approx(0.6, abs=1e-3)
-    assert "it rests on the kernel alone, and the exact likelihood put it 0.60" in str(found)
+    assert "it rests on the kernel alone, and by the exact likelihood it is 0.60" in str(found)
     near = learned(-0.05).evidence(**QUICK)  # no warning
     assert near.kernel_error == pytest.approx(-0.05, abs=1e-3)
     assert "nats too low" in near.note

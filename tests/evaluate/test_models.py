@@ -142,7 +142,7 @@ def test_by_kernels_and_corrected():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # so few simulations: the kernels may be off
         found = compare_models(given)
-    assert "walk: it rests on the kernel alone, and the exact likelihood put" in str(found)
+    assert "walk: it rests on the kernel alone, and by the exact likelihood it is" in str(found)
     assert {len(scores) for scores in found.scores.values()} == {10}
     assert all(np.isfinite(scores).all() for scores in found.scores.values())
     assert found.evidences["walk"].source == "kernel"

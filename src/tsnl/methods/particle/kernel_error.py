@@ -52,11 +52,11 @@ class KernelError:
         return abs(self.nats) > max(2 * self.se, MATTERS)
 
     def __str__(self) -> str:
-        how = f"{self.num_points} filter runs" if self.num_particles else "the exact likelihood"
+        by = f"by {self.num_points} filter runs" if self.num_particles else "by the exact likelihood"
         if np.isnan(self.nats):
-            return f"{how} cannot tell how far it is off"
+            return f"how far it is off cannot be told {by}"
         side = "high" if self.nats > 0 else "low"
-        return f"{how} put it {abs(self.nats):.2f} ± {self.se:.2f} nats too {side}"
+        return f"{by} it is {abs(self.nats):.2f} ± {self.se:.2f} nats too {side}"
 
 
 def kernel_error(
