@@ -47,8 +47,6 @@ def told_apart(
     number of right ones is binomial, exactly; cross-validation, whose folds learn from each other's
     answers, has no such law. Pairs that look the same to the network are not counted.
     """
-    if p.shape != q.shape:
-        raise ValueError(f"p has shape {p.shape} and q {q.shape}: give pairs.")
     both = np.stack([p, q])
     both = (both - both.mean(axis=(0, 1))) / (both.std(axis=(0, 1)) + 1e-12)  # the same if exchanged
     block = np.empty(len(p), dtype=int)
