@@ -45,7 +45,7 @@ def told_apart(
     It learns from the blocks of pairs before and is asked about the next. Where the two of a pair could
     be exchanged, each answer is right with probability one half whatever was learned before, so the
     number of right ones is binomial, exactly; cross-validation, whose folds learn from each other's
-    answers, has no such law. Pairs that look the same to the network are not counted.
+    answers, has no such law. Pairs that are the same, or look so to the network, are not counted.
     """
     both = np.stack([p, q])
     both = (both - both.mean(axis=(0, 1))) / (both.std(axis=(0, 1)) + 1e-12)  # the same if exchanged
@@ -58,8 +58,9 @@ def told_apart(
     keys = jax.random.split(key_of(seed), len(asked))
     arrays = jnp.asarray(both.reshape(-1, p.shape[1]), dtype=float), jnp.asarray(label, dtype=float)
     logits = np.asarray(_logits(keys, *arrays, unseen, width, num_steps)).reshape(len(asked), 2, -1)
-    gaps = np.concatenate([(one[1] - one[0])[block == k] for k, one in zip(asked, logits, strict=True)])
-    return int((gaps > 0).sum()), int((gaps != 0).sum())
+    gaps = (logits[:, 1] - logits[:, 0])[np.maximum(block - 1, 0), np.arange(len(p))]
+    counted = (block > 0) & (p != q).any(axis=1) & (gaps != 0)
+    return int((gaps[counted] > 0).sum()), int(counted.sum())
 
 
 @partial(jax.jit, static_argnames=("width", "num_steps"))
