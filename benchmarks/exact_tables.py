@@ -20,6 +20,8 @@ PAGE = HERE.parent / "docs" / "exact.md"
 BEGIN, END = "<!-- measured: benchmarks/exact_tables.py -->", "<!-- end of measured -->"
 AIM = 5  # times fewer calls than PMMH
 WANTED = 10  # series of each problem
+PROBLEMS = ("linear", "volatility", "predator-prey", "leverage", "student_ar", "poisson_ar", "ricker")
+RANKS, EVIDENCES = 200, 20  # rows of a whole run
 NUM_RANKED = 39  # as in correction.py
 
 
@@ -102,7 +104,10 @@ def _words(corrected, short, missed):
     text += f"At least {AIM} times fewer calls than PMMH are aimed at: "
     text += f"missed, or not shown by these budgets, on {', '.join(missed)}. " if missed else "met. "
     if short:
-        text += f"Fewer than {WANTED} series were run of {', '.join(short)}."
+        text += f"Fewer than {WANTED} series were run of {', '.join(short)}. "
+    none = [name for name in PROBLEMS if name not in {row["name"] for row in corrected}]
+    if none:
+        text += f"Not run yet: {', '.join(none)}."
     return text.strip()
 
 
@@ -112,7 +117,13 @@ def rank_lines():
     if not rows:
         return []
     found = rank_ecdf(np.array([int(row["rank"]) for row in rows]), NUM_RANKED)
-    return [f"Ranks of {len(rows)} truths of the linear model are uniform with p = {found.p_value:.2f}."]
+    text = f"Ranks of {len(rows)} truths of the linear model are uniform with p = {found.p_value:.2f}"
+    return [f"{text}{_of(len(rows), RANKS)}."]
+
+
+def _of(count, wanted):
+    """That a run is not whole yet."""
+    return "" if count >= wanted else f" (a whole run has {wanted})"
 
 
 def evidence_lines():
@@ -127,7 +138,8 @@ def evidence_lines():
         errors = np.array([float(row["corrected_se"]) for row in linear])
         inside = int((np.abs(gaps["corrected"]) < 2 * errors).sum())
         lines.append(
-            f"Corrected log-evidences of {len(linear)} linear series are within two standard errors of "
+            f"Corrected log-evidences of {len(linear)} linear series"
+            f"{_of(len(linear), EVIDENCES)} are within two standard errors of "
             f"the exact ones in {inside}, off by {np.abs(gaps['corrected']).mean():.2f} in the mean; "
             f"those of the kernel alone are off by {np.abs(gaps['kernel']).mean():.2f}, "
             f"{np.abs(gaps['kernel']).max():.2f} at most. {_kernel_words(linear, gaps['kernel'])}"
@@ -137,7 +149,8 @@ def evidence_lines():
         ("volatility", "two assets with a correlation against none"),
     ):
         some = [row for row in rows if row["kind"] == kind]
-        lines += [_preferred(some, words)] if some else []
+        note = _of(len(some), EVIDENCES)
+        lines.append(_preferred(some, words + note) if some else f"Not run yet: {words}.")
     return lines
 
 
