@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all lint format bench reproduce docs lock clean
+.PHONY: help install demo gallery test test-all lint format bench reproduce docs lock clean
 
 help: ## Show the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -20,6 +20,9 @@ install: $(STAMP) ## Make .venv with the package (editable) and the development 
 
 demo: $(STAMP) ## Infer a linear model's noise and draw it beside the exact posterior
 	$(BIN)/python examples/demo.py
+
+gallery: $(STAMP) ## Run the worked analyses that are out of date and write docs/gallery (about 25 minutes for all)
+	$(BIN)/python -m examples.gallery
 
 test: $(STAMP) ## Fast tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"

@@ -1,4 +1,4 @@
-"""Error at equal cost in one table and one figure, as the README shows them."""
+"""Error at equal cost in one table and one figure, as the README and the front page show them."""
 
 from typing import Any
 
@@ -38,8 +38,8 @@ def _cell(rows: list[Row], wanted: int) -> str:
     return f"{found.mean():.3f} ± {error:.3f}{failed}"
 
 
-def headline_figure(tables: Tables) -> Any:
-    """Distance to the reference against cost for one model, every trial a point.
+def headline_figure(tables: Tables, dark: bool = False) -> Any:
+    """Distance to the reference against cost for one model, every trial a point; on dark paper or light.
 
     Raises:
         MissingTrialsError: a method has no trial.
@@ -50,4 +50,5 @@ def headline_figure(tables: Tables) -> Any:
         raise MissingTrialsError(f"no trial of {', '.join(sorted(missing))} in {DRAWN}")
     exact = float(numbers(where(rows, method=EXACT), "distance").mean())
     runs = {method: curve(where(rows, method=method), "distance") for method in METHODS}
-    return cost_figure(runs, error=rows[0]["distance_kind"] + " to the reference", floor=exact)
+    error = rows[0]["distance_kind"] + " to the reference"
+    return cost_figure(runs, error=error, floor=exact, dark=dark)

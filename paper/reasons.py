@@ -32,7 +32,7 @@ not improve, and in that we agree. Ours sees asinh-transformed counts and stops 
 series; the paper says nothing of either.
 """,
     "lvssm-pmmh": """
-As on the volatility model: see [above](#svssm-pmmh).
+As on the volatility model, above.
 """,
     "single-run": """
 One simulated series shows the kernel a single value of theta: how the law of the rows changes with

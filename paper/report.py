@@ -7,30 +7,27 @@ from pathlib import Path
 import numpy as np
 
 from paper import table
-from paper.claims import CLAIMS, Claim
 from paper.compare import MissingTrialsError, Tables
 from paper.entry import draw, save
 from paper.headline import METHODS, SHOWN, headline_figure, headline_table
-from paper.reasons import REASONS
 from paper.registry import EXPERIMENTS
+from paper.sections import FOLDER, TITLES, section, verdicts
 from paper.trial import Row
 from paper.verdicts_costs import EQUAL_COST
 
-FOLDER = "results"  # of tables and figures, beside the page
-VERDICTS = {True: "yes", False: "**no**", None: "no claim"}
 HEAD = """# Results
 
-The paper's experiments, run again with this package. Made by `python -m paper report` from
-the tables in `docs/results/` and nothing else; cost is in calls of the dynamics. Distance to the
-reference posterior is total variation over ten bins of equal mass for one parameter, and the sliced
-Wasserstein distance in reference standard deviations for several. PMMH is what the paper calls BPF-MCMC.
-T-SNL has its default options, except that training stops after four looks without improvement, which was
-the default when the tables were made; [decision 0010](decisions/0010-training-to-the-end.md) says what
-that costs.
-
-| claim | our measurement | agrees | figure |
-|---|---|---|---|
+The paper's experiments, run again with this package: every claim, what we measured, and whether it
+agrees. Made by `python -m paper report` from the tables in `docs/results/` and nothing else.
 """
+WORDS = """\
+Cost is in calls of the dynamics, one step of one simulated path. Distance to the reference posterior is
+total variation over ten bins of equal mass for one parameter, and the sliced Wasserstein distance in
+reference standard deviations for several: zero at best. Figures are means over ten series; in brackets,
+T-SNL's difference over the series that both methods have, with its standard error. PMMH is what the
+paper calls BPF-MCMC. T-SNL has its default options, except that training stops after four looks without
+improvement, which was the default when the tables were made;
+[decision 0010](decisions/0010-training-to-the-end.md) says what that costs."""
 
 
 def write_report(out: Path | str, docs: Path | str) -> Path:
@@ -51,7 +48,9 @@ def write_report(out: Path | str, docs: Path | str) -> Path:
     for name, experiment in EXPERIMENTS.items():
         draw(experiment, target / f"{name}.csv")
     with suppress(MissingTrialsError):
-        save(headline_figure(_finished(read_tables(target))), target / "headline.svg")
+        tables = _finished(read_tables(target))
+        for name, dark in (("headline", False), ("headline-dark", True)):
+            save(headline_figure(tables, dark), target / f"{name}.svg")
     page = Path(docs) / "results.md"
     page.write_text(results_page(target), encoding="utf-8")
     return page
@@ -67,14 +66,23 @@ def results_page(folder: Path) -> str:
     """The text of the page, from the tables in a folder."""
     rows = read_tables(folder)
     tables = _finished(rows)
-    lines = [_line(claim, tables, _missing(claim, rows)) for claim in CLAIMS]
-    parts = [HEAD + "\n".join(lines), _headline(tables), _reasons()]
-    parts += [_trials(rows), _seconds(tables), _figures(tables)]
+    parts = [HEAD.strip(), _count(tables), _headline(tables), WORDS]
+    parts += [section(name, rows, tables) for name in TITLES]
+    parts += [_trials(rows), _seconds(tables)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _finished(tables: Tables) -> Tables:
     return {name: table.finished(rows) for name, rows in tables.items()}
+
+
+def _count(tables: Tables) -> str:
+    """How many claims agree."""
+    found = verdicts(tables)
+    if not found:
+        return ""
+    claims = [verdict for verdict in found if verdict is not None]
+    return f"Of {len(claims)} claims, **{sum(claims)} agree** and {len(claims) - sum(claims)} do not."
 
 
 def _headline(tables: Tables) -> str:
@@ -85,38 +93,6 @@ def _headline(tables: Tables) -> str:
         return ""
     head = f"## At {EQUAL_COST:,} calls of the dynamics\n\nMeans over the series, with standard errors."
     return f"{head}\n\n{found}"
-
-
-def _line(claim: Claim, tables: Tables, missing: str) -> str:
-    """One claim as a row of the page."""
-    name = claim.experiment
-    rows = tables.get(name, [])
-    text, agrees = "not measured yet", "?"
-    if rows:
-        try:
-            text, verdict = claim.measure(tables)
-            agrees = VERDICTS[verdict] + (" so far" if missing else "")
-        except (MissingTrialsError, KeyError, ValueError) as error:
-            text = f"not enough trials yet ({error})"
-        text += missing
-    note = f" [why](#{claim.key})" if claim.key in REASONS else ""
-    figure = f"[{name}]({FOLDER}/{name}.svg)" if rows else ""
-    return f"| {claim.text} | {text} | {agrees}{note} | {figure} |"
-
-
-def _missing(claim: Claim, tables: Tables) -> str:
-    """What is not there of the full run; a trial that failed is there."""
-    trials = EXPERIMENTS[claim.experiment].trials(None, False)
-    wanted = {trial.id for trial in trials if claim.problem in ("", trial.problem)}
-    there = len(wanted & {row["id"] for row in tables.get(claim.experiment, [])})
-    return "" if there == len(wanted) else f" (incomplete: {there} of {len(wanted)} trials)"
-
-
-def _reasons() -> str:
-    parts = [
-        f"### {claim.key}\n\n{REASONS[claim.key].strip()}" for claim in CLAIMS if claim.key in REASONS
-    ]
-    return "## Where we differ\n\n" + "\n\n".join(parts) if parts else ""
 
 
 def _trials(tables: Tables) -> str:
@@ -148,8 +124,3 @@ def _seconds(tables: Tables) -> str:
 
 def _problems(rows: list[Row]) -> list[tuple[str, list[Row]]]:
     return [(problem, table.where(rows, problem=problem)) for problem in table.values(rows, "problem")]
-
-
-def _figures(tables: Tables) -> str:
-    shown = [f"### {name}\n\n![{name}]({FOLDER}/{name}.svg)" for name, rows in tables.items() if rows]
-    return "## Figures\n\n" + "\n\n".join(shown) if shown else ""

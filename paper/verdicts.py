@@ -92,8 +92,8 @@ def strategies_differ(tables: Tables) -> Measured:
     parts = []
     for problem in values(tables["strategies"], "problem"):
         found = setting_means(where(tables["strategies"], problem=problem), "distance")
-        parts.append(f"{problem}: " + ", ".join(f"{s} {x:.3f}" for s, x in found.items()))
-    return "; ".join(parts), None
+        parts.append(f"{min(found, key=lambda s: found[s])} on {problem}")
+    return "the best is " + ", ".join(parts), None
 
 
 def acf_rule(tables: Tables) -> Measured:
@@ -117,6 +117,6 @@ def paper_recipe(tables: Tables) -> Measured:
     parts, good = [], []
     for problem in values(tables["ablation"], "problem"):
         found = setting_means(where(tables["ablation"], problem=problem), "distance")
-        parts.append(f"{problem}: " + ", ".join(f"{s} {x:.3f}" for s, x in found.items()))
+        parts.append(f"{found['paper']:.3f} and {found['default']:.3f} on {problem}")
         good.append(found["paper"] <= found["default"])
-    return "; ".join(parts), all(good)
+    return "the paper's recipe and the default have " + ", ".join(parts), all(good)

@@ -21,16 +21,19 @@ def ahead(name: str, problem: str) -> Callable[[Tables], Measured]:
     def measure(tables: Tables) -> Measured:
         rows = where(tables[name], problem=problem)
         ours = means(rows, "T-SNL", "distance")
-        parts, wins = [], []
+        gaps = []
         for method in ("SNL", "SMC-ABC", "PMMH"):
-            theirs = means(rows, method, "distance")
-            shared = [b for b in ours if b in theirs and b <= EQUAL_COST]
-            for budget in shared:
+            shared = set(means(rows, method, "distance")) & {b for b in ours if b <= EQUAL_COST}
+            for budget in sorted(shared):
                 gap, error = paired(rows, ("T-SNL", method), budget, "distance")
-                parts.append(f"{method} at {budget:,} {theirs[budget]:.3f} ({gap:+.3f} ± {error:.3f})")
-                wins.append(gap < 0)
-        own = ", ".join(f"{x:.3f} at {b:,}" for b, x in ours.items() if b <= EQUAL_COST)
-        return f"T-SNL {own}; {', '.join(parts)}", bool(wins) and all(wins)
+                gaps.append((gap / max(error, 1e-12), gap, error, method, budget))
+        if not gaps:
+            raise compare.MissingTrialsError("no budget that T-SNL and another method have")
+        wins = sum(gap < 0 for _, gap, *_ in gaps)
+        _, gap, error, method, budget = max(gaps)
+        text = f"T-SNL is closer in {wins} of {len(gaps)} comparisons up to {EQUAL_COST:,} calls"
+        closest = f"most narrowly against {method} at {budget:,} ({gap:+.3f} ± {error:.3f})"
+        return f"{text}, {closest}", wins == len(gaps)
 
     return measure
 

@@ -20,9 +20,11 @@ MODULES = [
 ]
 jaxtyping.install_import_hook(MODULES, "beartype.beartype")
 
-# Most of the time of the tests is compilation: do without what makes programs fast, do not cut programs
-# up to compile the pieces side by side, and keep what was compiled for the next run.
-os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_cpu_parallel_codegen_split_count=1"
+# Most of the time of the tests is compilation: do without what makes programs fast (XLA's emitters of
+# fused loops alone are more than half of it), do not cut programs up to compile the pieces side by
+# side, and keep what was compiled for the next run.
+FLAGS = ("--xla_cpu_use_fusion_emitters=false", "--xla_cpu_parallel_codegen_split_count=1")
+os.environ["XLA_FLAGS"] = " ".join((os.environ.get("XLA_FLAGS", ""), *FLAGS))
 jax.config.update("jax_disable_most_optimizations", True)
 jax.config.update("jax_compilation_cache_dir", str(ROOT / ".pytest_cache" / "jax"))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)

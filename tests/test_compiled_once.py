@@ -9,6 +9,7 @@ import numpyro.distributions as dist
 import pytest
 
 import tsnl
+from tsnl.kernel import Mixture
 from tsnl.likelihood import kalman_filter, kalman_smoother, particle_filter
 from tsnl.likelihood.completion import Completion
 from tsnl.problem import Problem
@@ -19,9 +20,16 @@ from tsnl.simulation import simulate
 EVENTS = ("/jax/core/compile/jaxpr_trace_duration", "/jax/core/compile/backend_compile_duration")
 LINEAR = tsnl.models.LinearGaussian(A=0.9, H=1.0, Q=0.1, R=0.1)
 PRIOR = tsnl.Prior(Q=dist.LogNormal(-1.2, 1.0), A=dist.Uniform(0.0, 1.0))
+SHARED = tsnl.Prior(Q=dist.LogNormal(-1.0, 1.0))  # of the shapes that other tests learn with
 QUICK = MCMC(num_chains=2, num_warmup=10, num_draws=10, max_extensions=0)
 METHODS = {
-    "TSNL": tsnl.TSNL(rounds=1, simulations=20, sampler=QUICK),
+    "TSNL": tsnl.TSNL(
+        rounds=1,
+        simulations=16,
+        head=Mixture(num_components=2, width=4, depth=1),
+        training=tsnl.Training(num_members=2, min_steps=60, max_steps=60),
+        sampler=MCMC(num_chains=4, num_warmup=100, num_draws=150, max_extensions=0),
+    ),
     "PMMH": tsnl.PMMH(num_steps=20, num_warmup=20, num_chains=2, num_particles=8),
     "SMCABC": tsnl.SMCABC(particles=50, max_generations=2),
     "MCMCABC": tsnl.MCMCABC(num_chains=8, pilot=100, pilot_share=0.2, num_warmup=10, num_draws=10),
@@ -61,8 +69,8 @@ def batch(i):
     return {"Q": np.linspace(0.1, 0.2, 5) + i}
 
 
-def series(i):
-    return np.random.default_rng(i).normal(size=12)
+def series(i, length=12):
+    return np.random.default_rng(i).normal(size=length)
 
 
 def drift(i):
@@ -78,7 +86,8 @@ def cloud(i):
 
 
 def infer(name, i):
-    return tsnl.infer(LINEAR, PRIOR, series(i), METHODS[name], seed=i)
+    asked = (SHARED, series(i, 20)) if name == "TSNL" else (PRIOR, series(i))
+    return tsnl.infer(LINEAR, *asked, METHODS[name], seed=i)
 
 
 @cache
@@ -117,8 +126,8 @@ CALLS = {
     "sample": lambda i: sample(key(i), square, cloud(i).z, np.eye(2, dtype=np.float32), QUICK),
     "rejuvenate": lambda i: rejuvenate(key(i), square, cloud(i)),
     "Cloud.resample": lambda i: cloud(i).resample(key(i)),
-    "learned posterior.log_prob": lambda i: learned().posterior.log_prob(theta(i)),
-    "posterior.condition": lambda i: learned().posterior.condition(series(i)).log_prob(theta(i)),
+    "learned posterior.log_prob": lambda i: learned().posterior.log_prob({"Q": 0.1 + i}),
+    "posterior.condition": lambda i: learned().posterior.condition(series(i)).log_prob({"Q": 0.1}),
     "forecast": lambda i: learned().forecast(horizon=5, seed=i),
     **{f"infer by {name}": partial(infer, name) for name in METHODS},
     "Completion": lambda i: Completion.of(cloud(i).z, cloud(i).z[:, 0] > 0),

@@ -7,22 +7,41 @@ from pathlib import Path
 import pytest
 import typer
 
+import tsnl
+from tsnl import MCMC, TSNL, Training
 from tsnl.cli.entry import commands as all_commands
+from tsnl.kernel import Mixture
 
 ROOT = Path(__file__).parents[1]
-SLOW = ("trust.md", "exact.md", "simulators.md", "quickstart-cluster.md", "quickstart-python.md")
+FAST = ("README.md", "data.md", "methods.md", "models.md", "priors.md", "quickstart-cli.md")
 PATHS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 DOCUMENTS = [
-    pytest.param(path, marks=pytest.mark.slow if path.name in SLOW else (), id=path.name)
+    pytest.param(path, marks=() if path.name in FAST else pytest.mark.slow, id=path.name)
     for path in PATHS
+    if "```python\n" in path.read_text()
 ]
+QUICK = {
+    "head": Mixture(num_components=2, width=4, depth=1),
+    "training": Training(num_members=2, min_steps=60, max_steps=60),
+    "sampler": MCMC(num_chains=4, num_warmup=100, num_draws=150, max_extensions=0),
+}
+
+
+def quick(*, rounds=2, simulations=8, budget=None, **options):
+    """What a document asks of T-SNL, with few simulations, small networks and short chains."""
+    few = {"rounds": min(rounds, 2), "simulations": min(simulations, 8)}
+    return TSNL(**few, budget=budget and min(budget, 16), **{**QUICK, **options})
 
 
 @pytest.mark.parametrize("path", DOCUMENTS)
 def test_python_blocks_run(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tsnl, "TSNL", quick)
     names = {"__name__": "__main__"}
-    for block in re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL):
+    text = path.read_text()
+    if path.name == "README.md":  # 20 rows in the place of 100: programs that other tests compile too
+        text = re.sub(r"\b10([02])\b", r"2\1", text)
+    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
         exec(compile(block, str(path), "exec"), names)
 
 

@@ -79,7 +79,7 @@ def test_imports_point_one_way():
 
 def test_import_is_light():
     heavy = ["matplotlib", "numba", "dask", "distributed", "typer", "rich", "pandas", "arviz_base"]
-    heavy += ["blackjax", "flowjax", "safetensors", "xarray", "jinja2"]
+    heavy += ["blackjax", "flowjax", "safetensors", "xarray", "jinja2", "polars", "IPython"]
     code = f"import sys, tsnl; print([name for name in {heavy} if name in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"

@@ -28,9 +28,19 @@ if TYPE_CHECKING:
     from tsnl.result import Result
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FollowUp(Inference):
     """Questions that go on from draws; the result itself is left as it is."""
+
+    def __repr__(self) -> str:
+        from tsnl.show.card import result_text  # takes seconds to import
+
+        return result_text(self)
+
+    def _repr_html_(self) -> str:
+        from tsnl.show.card import result_html
+
+        return result_html(self)
 
     def correct(
         self,
@@ -56,7 +66,8 @@ class FollowUp(Inference):
 
         Raises:
             TypeError: the model has no densities, or the result no posterior as a function.
-            ValueError: it is corrected already, a row is missing in part, or the budget is too small.
+            ValueError: it is corrected already, a row is missing in part, the budget is too small, or
+                the folder holds the correction of another result.
             FloatingPointError: no filter can explain the series at any draw.
         """
         from tsnl.result import Result, load  # which is made of this
@@ -68,7 +79,7 @@ class FollowUp(Inference):
         check_capabilities(method, problem)
         store = None
         if folder is not None:
-            store = RunFolder.open(as_folder(folder), problem, method, seed, resume)
+            store = RunFolder.open(as_folder(folder), problem, method, seed, resume, self)
             if store.finished:
                 return load(folder, model=problem.model, prior=problem.prior)
             problem = replace(problem, store=store)

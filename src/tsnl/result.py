@@ -25,7 +25,7 @@ from tsnl.simulation.failures import FailureLog
 from tsnl.store import results
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result(FollowUp):
     """What `tsnl.infer` gives back: `tsnl.methods.api.Inference` and `tsnl.follow_up.FollowUp`."""
 

@@ -61,6 +61,8 @@ def place(tmp_path_factory):
         lines = (folder / "data.csv").read_text().splitlines()
         (folder / "data.csv").write_text("\n".join(lines[:21]))
         (folder / "more.csv").write_text("\n".join(lines[21:23]))
+        dated = [f"2024-03-{day:02d},{line}" for day, line in enumerate(lines[1:21], 1)]
+        (folder / "dated.csv").write_text("\n".join(["day,level", *dated]))
         (folder / "tiny.toml").write_text(TINY)
         yield folder
     finally:
@@ -70,8 +72,8 @@ def place(tmp_path_factory):
 @pytest.fixture(scope="module")
 def fitted(place):
     code = call(
-        "fit", "tank.py", "data.csv", "--out", "run", "--config", "tiny.toml", "--lag", 4, "--seed", 5,
-        "--in-process", "--replicates", 99, "--no-refit",
+        "fit", "tank.py", "dated.csv", "--out", "run", "--config", "tiny.toml", "--lag", 4, "--seed", 5,
+        "--in-process", "--replicates", 99, "--no-refit", "--time", "day",
     )  # fmt: skip
     assert code == 0
     return place / "run"
@@ -85,9 +87,13 @@ def test_fit_makes_a_run_with_a_report(fitted, place):
     assert result.seed == 5
     assert result.cost == 2 * 8 * 20
     page = (fitted / "report.html").read_text()
-    assert "leak from data.csv, tank.py" in page
+    assert "leak from dated.csv, tank.py" in page
+    assert "2024-03-01 to 2024-03-20, every 1D" in page
+    assert result.problem.columns == ("level",)
+    assert result.problem.when.text([0, 20]) == ["2024-03-01", "2024-03-21"]
     config = (fitted / "config.toml").read_text()
     assert "lag = 4" in config
+    assert 'time = "day"' in config
     assert "max_steps = 60" in config
     names = [verdict["name"] for verdict in json.loads((fitted / "checks.json").read_text())["verdicts"]]
     assert "replicates" in names
@@ -178,7 +184,8 @@ def test_check_and_forecast(fitted, capsys):
 
     assert call("forecast", "run", "--horizon", 3) == 0
     out = capsys.readouterr().out
-    assert re.search(r"^21,level,", out, re.MULTILINE)
+    assert re.search(r"^t,time,column,mean,q05", out, re.MULTILINE)
+    assert re.search(r"^21,2024-03-21,level,", out, re.MULTILINE)
     assert (fitted / "forecast.png").stat().st_size > 5000
     assert len((fitted / "forecast.csv").read_text().splitlines()) == 4
 
@@ -248,6 +255,13 @@ def test_report_and_update(fitted, place, capsys):
     assert "Updated with 2 new rows" in out
     assert call("update", "run", "data.csv", "--out", "run-again") == 2
     assert "All 20 rows are in the run already" in capsys.readouterr().err
+    later = (place / "dated.csv").read_text() + "\n2024-03-21,2.5\n2024-03-22,2.4\n"
+    (place / "later.csv").write_text(later)
+    assert call("update", "run", "later.csv", "--time", "day", "--out", "run-later") == 0
+    assert "The first 20 of 22 rows are in the run already" in capsys.readouterr().out
+    longer = tsnl.load(place / "run-later", model=lambda rng, theta: None)
+    assert len(longer.problem.series) == 22
+    assert longer.problem.when.text([21]) == ["2024-03-22"]
 
 
 def test_what_goes_wrong_is_one_line(place, capsys, unchecked):
@@ -266,6 +280,9 @@ def test_what_goes_wrong_is_one_line(place, capsys, unchecked):
         ("new", "tank.txt"): "does not end in .py",
         ("report", "nowhere"): "is no finished run",
         ("correct", "nowhere"): "is no finished run",
+        ("correct", "run", "--draws", 10): "--draws is 10, expected at least 50",
+        ("correct", "run", "--particles", 1): "--particles is 1, expected at least 2",
+        ("correct", "run", "--max-cost", 0): "--max-cost is 0, expected",
         ("compare-models", "nowhere", "nowhere"): "The names are ['nowhere', 'nowhere']",
         ("compare-models", "a", "b"): "a is no finished run",
         ("forecast",): "Missing argument",

@@ -125,7 +125,7 @@ def test_a_table(fragile, method):
     assert result.cost == 0
     assert result.status.startswith("finished: one round on a table of 12 simulations")
     assert len(result.history) == 1
-    assert [f["reason"] for f in result.failures] == ["not finite from row 10 on"]
+    assert [f["reason"] for f in result.failures] == ["not finite from row 11 on"]
     np.testing.assert_allclose(np.exp(result.arrays["simulated.z"][:, 0]), q, rtol=1e-5)
     assert result.check(refit=False).cost == 0
     with pytest.raises(TypeError, match="has no simulator to call"):
@@ -139,7 +139,7 @@ def test_a_table(fragile, method):
         ({"R": np.ones(3)}, np.zeros((3, 20)), r"parameters \['R'\], the prior \['Q'\]"),
         ({"Q": np.ones(2)}, np.zeros((3, 20)), "3 series and theta"),
         ({"Q": np.ones((3, 2))}, np.zeros((3, 20)), r"shape \(2,\), expected \(\)"),
-        ({"Q": np.array([1.0, 2.0, -1.0])}, np.zeros((3, 20)), "first in row 2: {'Q': -1.0}"),
+        ({"Q": np.array([1.0, 2.0, -1.0])}, np.zeros((3, 20)), "first in row 3: {'Q': -1.0}"),
         ({"Q": np.ones(3)}, np.zeros(3), "expected"),
     ],
 )

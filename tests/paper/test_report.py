@@ -8,12 +8,13 @@ import pytest
 
 from paper import write_report
 from paper.claims import CLAIMS
-from paper.compare import MissingTrialsError
+from paper.compare import MissingTrialsError, means
 from paper.entry import save
 from paper.headline import METHODS, SHOWN, headline_figure, headline_table
 from paper.reasons import REASONS
 from paper.report import read_tables, results_page
-from paper.table import finished
+from paper.sections import cost_table
+from paper.table import finished, where
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
@@ -56,6 +57,32 @@ def test_headline_table_of_missing_trials():
     tables["svssm"] = [row for row in tables["svssm"] if row["method"] != "PMMH"]
     with pytest.raises(MissingTrialsError, match="svssm"):
         headline_table(tables)
+
+
+def test_cost_table_has_methods_down_and_costs_across():
+    rows = [
+        {"method": method, "budget": str(budget), "distance": str(distance)}
+        for method, budget, distance in [
+            ("T-SNL", 1000, 0.1), ("T-SNL", 1000, 0.3), ("SNL", 1000, 0.5), ("PMMH", 10**6, 0.04)
+        ]
+    ]  # fmt: skip
+    assert cost_table(rows).splitlines() == [
+        "| | 1k | 1M |",
+        "|---|---:|---:|",
+        "| T-SNL | **0.20** |  |",
+        "| SNL | 0.50 |  |",
+        "| SMC-ABC |  |  |",
+        "| PMMH |  | 0.040 |",
+    ]
+
+
+def test_the_front_page_says_no_more_than_the_tables():
+    """Closer at 10,000 calls than SNL and SMC-ABC at a hundred times as many, on all three models."""
+    assert "a hundred times" in (ROOT / "docs" / "index.md").read_text()
+    for name, problem in SHOWN.items():
+        rows = where(finished(read_tables(RESULTS)[name]), problem=problem)
+        ours = means(rows, "T-SNL", "distance")[10_000]
+        assert all(ours < means(rows, m, "distance")[1_000_000] for m in ("SNL", "SMC-ABC"))
 
 
 def test_the_same_figure_gives_the_same_file(tmp_path):

@@ -194,6 +194,12 @@ def test_counts_stay_counts_in_an_update():
     np.testing.assert_array_equal(stream.series, rows)
     np.testing.assert_array_equal(stream.posterior.panel[0], rows)
     assert stream.posterior.kernel.spec.integer == (True,)
+
+
+@pytest.mark.slow
+def test_counts_stay_counts_in_another_round():
+    result, rows = counted()
+    stream = result.posterior.update(rows[20:], num_particles=100)
     refined = result.refine(stream, simulations=4, seed=1)
     assert refined.posterior.kernel.spec.integer == (True,)
     forecast = refined.forecast(3, seed=0, num_draws=20).draws

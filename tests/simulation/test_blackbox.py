@@ -58,7 +58,7 @@ def test_a_masked_value_is_no_value():
     """What is under a mask is not passed on as if it had been simulated."""
     masked = np.ma.array([1.0, -999.0, 3.0], mask=[False, True, False])
     found = run(BlackBox(lambda rng, theta: masked, max_failures=1.0), length=3)
-    assert found.failures[0].reason == "not finite from row 1 on"
+    assert found.failures[0].reason == "not finite from row 2 on"
 
 
 def test_threads_give_the_same():
@@ -94,7 +94,7 @@ def test_failures_have_reasons():
     assert reasons[:3] == [
         "raised ValueError: no root at 1.5",
         "timed out after 0.2 s",
-        "not finite from row 7 on",
+        "not finite from row 8 on",
     ]
     assert "shape (19,), expected (20, 1)" in reasons[3]
     assert reasons[4] == "raised SystemExit: 3"

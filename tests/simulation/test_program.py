@@ -50,7 +50,7 @@ def test_stdin_and_files_say_the_same(script):
         ("import sys; sys.exit('no such rate')", "exit code 1: no such rate"),
         ("print('hello\\nworld')", "printed no series"),
         ("print()", "returned shape (0,), expected (3, 1)"),
-        ("print('1\\n2\\nnan')", "not finite from row 2 on"),
+        ("print('1\\n2\\nnan')", "not finite from row 3 on"),
         ("import os; os.kill(os.getpid(), 9)", "killed by SIGKILL"),
     ],
 )

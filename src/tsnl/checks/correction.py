@@ -7,14 +7,13 @@ from jaxtyping import Array, Key
 from tsnl.checks.verdict import Level, Verdict, by_shift
 from tsnl.likelihood.target import has_target
 from tsnl.methods.api import Inference
-from tsnl.methods.particle.correct import Correct, moved_words
+from tsnl.methods.particle.correct import FEWEST, Correct, moved_words
 from tsnl.methods.particle.second import BEFORE, draft_of
 from tsnl.runtime.progress import Silent
 from tsnl.runtime.reader import remedy
 from tsnl.sampling.importance import MAX_K_HAT
 
 OFFERED = ("windows", "lag", "budget")  # checks of what a correction mends
-FEWEST = 50
 
 
 def correctable(result: Inference) -> bool:

@@ -16,7 +16,7 @@ Summary = Callable[[Float[np.ndarray, " T"]], float]
 
 def autocorrelation(y: Float[np.ndarray, " T"], lag: int) -> float:
     """The sample autocorrelation of one lag."""
-    centred = y - y.mean()
+    centred = y.astype(np.float64) - y.mean()
     return float((centred[lag:] * centred[: len(y) - lag]).sum() / ((centred**2).sum() + 1e-300))
 
 

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from tsnl.runtime import html
+from tsnl.runtime.table import Table
+
 Level = Literal["pass", "look", "fail"]
 LEVELS: tuple[Level, ...] = ("pass", "look", "fail")
 
@@ -34,6 +37,14 @@ class Verdict:
     sentence: str
     remedy: str
     figures: dict[str, Any]
+
+    @property
+    def words(self) -> str:
+        """What was found, and what to do."""
+        return " ".join(part for part in (self.sentence, self.remedy) if part)
+
+    def _repr_html_(self) -> str:
+        return html.card(self.name, html.table(_table([self]), prose=True))
 
 
 @dataclass(frozen=True)
@@ -88,14 +99,24 @@ class Report:
         lines = []
         for v in self.verdicts:
             head = f"{v.name:{margin}}{v.verdict.upper() if v.verdict == 'fail' else v.verdict:6}"
-            text = " ".join(part for part in (v.sentence, v.remedy) if part)
             lines += textwrap.wrap(
-                text, WIDTH, initial_indent=head, subsequent_indent=" " * (margin + 6)
+                v.words, WIDTH, initial_indent=head, subsequent_indent=" " * (margin + 6)
             )
-        lines.append(f"The checks made {self.cost:,} calls of the dynamics.")
-        return "\n".join(lines)
+        return "\n".join([*lines, self._cost()])
 
     __repr__ = __str__
+
+    def _cost(self) -> str:
+        return f"The checks made {self.cost:,} calls of the dynamics."
+
+    def _repr_html_(self) -> str:
+        table = html.table(_table(self.verdicts), prose=True)
+        return html.card(f"{len(self.verdicts)} check(s)", table, html.paragraph(self._cost()))
+
+
+def _table(verdicts: list[Verdict]) -> Table:
+    rows = [[v.name, v.verdict, v.words] for v in verdicts]
+    return Table("Checks", ["check", "verdict", "what was found"], rows)
 
 
 def by_p_value(p: float) -> Level:

@@ -63,6 +63,12 @@ EachCost = Annotated[
     int | None, Option(help="Calls of the dynamics for each; those of 1,000 simulations.")
 ]
 Columns = Annotated[str | None, Option(help="Columns of the CSV file, by name or number: y1,y2")]
+Time = Annotated[
+    str | None, Option(help="Column that says when the rows were: dates as 2024-01-31, or numbers.")
+]
+Every = Annotated[
+    str | None, Option(help="Step of the rows, such as 1D, 15min, B, M: missing ones are filled in.")
+]
 Decimal = Annotated[str | None, Option(help="The decimal sign of the CSV files: . or ,")]
 Encoding = Annotated[str | None, Option(help="Encoding of the CSV files, such as latin-1.")]
 Header = Annotated[

@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from tsnl.cli.data import Data
+from tsnl.cli.form import Data
 from tsnl.models.base import StateSpaceModel, observation_shape
 from tsnl.problem.prior import Prior
 from tsnl.simulation import Table, simulate

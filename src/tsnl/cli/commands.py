@@ -35,6 +35,8 @@ def fit(
     max_cost: given.MaxCost = None,
     assignments: given.Set = None,
     columns: given.Columns = None,
+    time: given.Time = None,
+    every: given.Every = None,
     decimal: given.Decimal = None,
     encoding: given.Encoding = None,
     header: given.Header = None,
@@ -60,6 +62,8 @@ def fit(
         {
             "method": method,
             "columns": None if columns is None else tuple(columns.split(",")),
+            "time": time,
+            "every": every,
             "decimal": decimal,
             "encoding": encoding,
             "header": header,

@@ -40,6 +40,8 @@ def compare_methods(
     config: given.Config = None,
     assignments: given.Set = None,
     columns: given.Columns = None,
+    time: given.Time = None,
+    every: given.Every = None,
     decimal: given.Decimal = None,
     encoding: given.Encoding = None,
     header: given.Header = None,
@@ -58,12 +60,15 @@ def compare_methods(
 
     told: dict[str, Any] = {
         "columns": None if columns is None else tuple(columns.split(",")),
+        "time": time,
+        "every": every,
         "decimal": decimal,
     }
     told |= {"encoding": encoding, "header": header, "workers": workers, "timeout": timeout}
     settings = changed(read_settings(config), told, {}, assignments or ())
     found = read_csv(data, settings.columns, settings.form)
-    rows, known = found.rows, read_inputs(inputs, settings.form.of_inputs)
+    rows = found.rows
+    known = read_inputs(inputs, settings.form.of_inputs, found.times, range(len(rows)))
     file = read_model(model)
     names = None if methods is None else methods.split(",")
     with working(file, Crew(settings.workers, settings.timeout, None, in_process)) as simulator:

@@ -9,11 +9,20 @@ from tsnl.cli.fitting import finish
 from tsnl.cli.options import Settings, to_toml
 from tsnl.cli.runs import keeping, kept_title, make_place, one_way, read_run
 from tsnl.methods import Correct, DelayedPMMH
+from tsnl.methods.particle.correct import FEWEST
 from tsnl.methods.particle.second import Second
+from tsnl.runtime.checked import whole_number
 
 
 def corrector(draws: int, particles: int | None, max_cost: int | None, delayed: bool) -> Second:
-    """The correction that the command line asks for."""
+    """The correction that the command line asks for.
+
+    Raises:
+        ValueError: too few draws or particles.
+    """
+    whole_number("--draws", draws, FEWEST)
+    if particles is not None:
+        whole_number("--particles", particles, 2)
     options: dict[str, Any] = {"max_cost": max_cost}
     options |= {} if particles is None else {"num_particles": particles}
     return DelayedPMMH(**options) if delayed else Correct(num_draws=draws, **options)

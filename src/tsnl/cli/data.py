@@ -2,68 +2,22 @@
 
 import csv
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
+from tsnl.cli.dated import in_time, is_date, rows_at
 from tsnl.cli.encoding import read_text
+from tsnl.cli.form import Data, Form, Line, NoColumnError
+from tsnl.problem.times import Times
 
 MISSING = {"", "na", "n/a", "nan", "null", "none"}
 DELIMITERS = (",", ";", "\t")
 FEW = 5  # rows among which one whole number may be an accident
 WHOLE = re.compile(r"[+-]?\d+")
 WITH_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
-
-
-@dataclass(frozen=True)
-class Form:
-    """How a CSV file is written, where its own lines do not tell.
-
-    Attributes:
-        decimal: "." or ","; None takes a comma where cells are separated by something else.
-        encoding: of the text, such as "latin-1"; None for UTF-8, and UTF-16 with its mark.
-        header: whether the first line names the columns; None looks whether it has cells that are no
-            numbers.
-    """
-
-    decimal: str | None = None
-    encoding: str | None = None
-    header: bool | None = None
-
-    def __post_init__(self) -> None:
-        if self.decimal not in (None, ".", ","):
-            raise ValueError(f"decimal is {self.decimal!r}, expected '.' or ','.")
-
-    @property
-    def of_inputs(self) -> "Form":
-        """That of a second file, which may have another first line."""
-        return replace(self, header=None)
-
-
-@dataclass(frozen=True)
-class Data:
-    """Rows of numbers, NaN where missing, and the names of their columns."""
-
-    names: tuple[str, ...]
-    rows: Float[np.ndarray, "T d_y"]
-
-    @property
-    def table(self) -> Any:
-        """A DataFrame, which keeps the names."""
-        import pandas as pd  # slow to import
-
-        labels = [f"column {name}" if name.isdecimal() else name for name in self.names]
-        return pd.DataFrame(self.rows, columns=labels)
-
-
-class Line(NamedTuple):
-    """A line that counts: its number in the file, and its cells."""
-
-    number: int
-    cells: list[str]
 
 
 def read_csv(path: str | Path, columns: tuple[str, ...] = (), form: Form | None = None) -> Data:
@@ -95,17 +49,39 @@ def read_csv(path: str | Path, columns: tuple[str, ...] = (), form: Form | None 
     head = lines[0].cells
     named = _has_header(path, lines) if form.header is None else form.header
     names = tuple(name or str(i + 1) for i, name in enumerate(head)) if named else _numbered(len(head))
-    chosen = [_place(path, names, column) for column in columns] or list(range(len(names)))
+    when = None if form.time is None else _place(path, names, form.time)
+    chosen = [_place(path, names, column) for column in columns]
+    chosen = chosen or [i for i in range(len(names)) if i != when]
     body = lines[1:] if named else lines
     if not body:
         raise ValueError(f"{path} has a header and no rows.")
     rows = [_row(path, line, names, chosen, comma=comma or delimiter != ",") for line in body]
-    return Data(tuple(names[i] for i in chosen), np.array(rows, dtype=np.float64))
+    found = Data(tuple(names[i] for i in chosen), np.array(rows, dtype=np.float64))
+    return found if when is None else in_time(path, found, body, when, form.every)
 
 
-def read_inputs(path: Path | None, form: Form | None = None) -> Float[np.ndarray, "T d_u"] | None:
-    """Known inputs, all columns of a file; None without one."""
-    return None if path is None else read_csv(path, form=form).rows
+def read_inputs(
+    path: Path | None, form: Form | None = None, times: Times | None = None, rows: Sequence[int] = ()
+) -> Float[np.ndarray, "T d_u"] | None:
+    """Known inputs, all columns of a file; None without one.
+
+    Args:
+        path: of the file.
+        form: how it is written. Where it names a column of times and the file has one, lines are found
+            by their times; else there is a line for each row.
+        times: of the series.
+        rows: of the series, counted from 0, whose inputs are wanted.
+    """
+    if path is None:
+        return None
+    form = form or Form()
+    if times is None:
+        return read_csv(path, form=form.untimed).rows
+    try:
+        found = read_csv(path, form=form.untimed if form.time is None else form.stepping(times))
+    except NoColumnError:
+        return read_csv(path, form=form.untimed).rows
+    return found.rows if form.time is None else rows_at(path, found, times, rows)
 
 
 def _numbered(count: int) -> tuple[str, ...]:
@@ -200,7 +176,7 @@ def _place(path: str | Path, names: tuple[str, ...], column: str) -> int:
         return names.index(column)
     if column.isdecimal() and 1 <= int(column) <= len(names):
         return int(column) - 1
-    raise ValueError(f"{path} has no column {column!r}; it has {', '.join(names)}.")
+    raise NoColumnError(f"{path} has no column {column!r}; it has {', '.join(names)}.")
 
 
 def _row(
@@ -241,4 +217,6 @@ def _remedy(cell: str) -> str:
         return "where its comma is a decimal one, give --decimal ,"
     if _number(cell.replace(",", "")) is not None:
         return "write it without separators of thousands"
+    if is_date(cell):
+        return "where it says when the row was, name its column with --time"
     return "leave it empty where it is missing, or choose other columns with --columns"

@@ -3,20 +3,40 @@
 import codecs
 from pathlib import Path
 
+from tsnl.store.files import MOST_TEXT, open_plain
+
+MOST_DATA = 256_000_000  # bytes of a table
 MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # with which a file says that it is UTF-16
 
 
+def read_plain(path: Path, most: int = MOST_TEXT) -> bytes:
+    """The bytes of a file that is a file, and not too large; nobody is waited for.
+
+    Raises:
+        FileNotFoundError: there is none.
+        ValueError: it is a pipe, a device or a folder, or too large.
+    """
+    try:
+        with open_plain(path) as file:
+            data = file.read(most + 1)
+    except ValueError as error:
+        raise ValueError(f"{path} is {error}: give a file of text.") from error
+    if len(data) > most:
+        raise ValueError(f"{path} has more than {most:,} bytes, which are the most that are read.")
+    return data
+
+
 def read_text(path: Path, encoding: str | None = None) -> str:
-    """The text of a file.
+    """The text of a table.
 
     Args:
         path: of the file.
         encoding: None for UTF-8, and for UTF-16 where the file begins with its mark.
 
     Raises:
-        ValueError: it is in another encoding, or no text at all.
+        ValueError: it is in another encoding, no text at all, no plain file, or too large.
     """
-    data = path.read_bytes()
+    data = read_plain(path, MOST_DATA)
     if data.startswith(b"PK\x03\x04"):
         raise ValueError(f"{path} is a spreadsheet or an archive, no text: save it as CSV.")
     name = encoding or ("utf-16" if data.startswith(MARKS) else "utf-8-sig")

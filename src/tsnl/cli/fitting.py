@@ -54,7 +54,7 @@ def fit_run(
     file = read_model(model_path)
     method = make_method(settings)  # which the file may have registered
     data = read_csv(data_path, settings.columns, settings.form)
-    known = read_inputs(inputs, settings.form.of_inputs)
+    known = read_inputs(inputs, settings.form.of_inputs, data.times, range(len(data.rows)))
     title = settings.title or f"{', '.join(file.prior.names)} from {data_path.name}, {model_path.name}"
     settings = replace(settings, title=title)
     with working(file, crew) as simulator:
@@ -62,7 +62,7 @@ def fit_run(
         if not resume:
             make_place(out, force)
         begin = time.perf_counter()
-        question = Question(simulator, file.prior, data.table, known)
+        question = Question(simulator, file.prior, data.series, known)
         result = run_into(out, question, method, settings, resume)
         seconds = time.perf_counter() - begin
         finish(out, result, seconds, title, replicates, refit)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tsnl.cli.encoding import read_plain
 from tsnl.problem.prior import Prior
 from tsnl.simulation import BlackBox, HostSimulator, Processes, Program, as_simulator, load_file
 
@@ -32,10 +33,11 @@ def read_model(path: Path) -> ModelFile:
     """Run a file and take `model` or `simulate`, and `prior`, from it.
 
     Raises:
-        ValueError: it cannot be run, or does not define them.
+        ValueError: it is too large, cannot be run, or does not define them.
     """
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {path}: tsnl new {path} writes one to start from.")
+    read_plain(path)
     try:
         module = load_file(path)
     except (Exception, SystemExit) as error:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tsnl.cli.data import Form
+from tsnl.cli.encoding import read_plain
+from tsnl.cli.form import Form
 from tsnl.methods import METHODS
 from tsnl.methods.api import Method
 from tsnl.store.registry import kinds
@@ -28,6 +29,8 @@ class Settings:
         options: its options, by name; a table for options inside options.
         seed: one integer.
         columns: columns of the CSV file to take; all where there are none.
+        time: the column that says when the rows were.
+        every: the step of the rows, where some are left out.
         decimal, encoding, header: how it is written; see `tsnl.cli.data.Form`.
         workers: processes that run a black box; None for as many as there are cores.
         timeout: seconds that one simulation of a black box may take.
@@ -38,6 +41,8 @@ class Settings:
     options: Mapping[str, Any] | None = None
     seed: int = 0
     columns: tuple[str, ...] = ()
+    time: str | None = None
+    every: str | None = None
     decimal: str | None = None
     encoding: str | None = None
     header: bool | None = None
@@ -48,11 +53,11 @@ class Settings:
     @property
     def form(self) -> Form:
         """How the CSV files are written."""
-        return Form(self.decimal, self.encoding, self.header)
+        return Form(self.decimal, self.encoding, self.header, self.time, self.every)
 
 
 KINDS: dict[str, Any] = {
-    **dict.fromkeys(("method", "decimal", "encoding", "title"), str),
+    **dict.fromkeys(("method", "time", "every", "decimal", "encoding", "title"), str),
     **{"options": dict, "seed": int, "columns": list, "header": bool},
     **{"workers": int, "timeout": (int, float)},
 }
@@ -62,13 +67,13 @@ def read_settings(path: Path | None) -> Settings:
     """The settings in a TOML file.
 
     Raises:
-        ValueError: no TOML, or a name or value that does not fit.
+        ValueError: no plain file, no TOML, or a name or value that does not fit.
     """
     if path is None:
         return Settings()
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        found = tomllib.loads(read_plain(path).decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{path} is no TOML: {error}.") from error
     unknown = sorted(set(found) - set(KINDS))
     if unknown:

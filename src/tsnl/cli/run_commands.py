@@ -14,6 +14,8 @@ def update(
     data: given.NewRows,
     out: given.UpdatedOut = None,
     columns: given.Columns = None,
+    time: given.Time = None,
+    every: given.Every = None,
     decimal: given.Decimal = None,
     encoding: given.Encoding = None,
     header: given.Header = None,
@@ -22,17 +24,21 @@ def update(
     force: given.Force = False,
 ) -> None:
     """Take in new rows, without a simulation."""
-    from tsnl.cli.data import Form, read_csv, read_inputs
+    from tsnl.cli.data import read_csv, read_inputs
+    from tsnl.cli.dated import rows_after
+    from tsnl.cli.form import Form
     from tsnl.cli.runs import make_place, read_run, updated
     from tsnl.cli.text import sentence, summary_text
 
     target = run.with_name(f"{run.name}-updated") if out is None else out
     make_place(target, force, can_resume=False)
-    form = Form(decimal, encoding, header)
-    new = read_csv(data, () if columns is None else tuple(columns.split(",")), form)
-    known = read_inputs(inputs, form.of_inputs)
     result, _ = read_run(run)
-    found, stream = updated(result, new.rows, known, seed)
+    times = result.problem.when
+    form = Form(decimal, encoding, header, time, every).stepping(times)
+    new = read_csv(data, () if columns is None else tuple(columns.split(",")), form)
+    rows, end = rows_after(result.problem, new), result.problem.length
+    known = read_inputs(inputs, form.of_inputs, times, range(end, end + len(rows)))
+    found, stream = updated(result, rows, known, seed)
     found.save(target)
     typer.echo(summary_text(found))
     typer.echo(f"{sentence(found.status)}; the particles were moved {stream.refreshes} times.")
@@ -127,17 +133,21 @@ def forecast(
     out: given.ForecastOut = None,
     source: given.Source = "kernel",
     inputs: given.Inputs = None,
+    time: given.Time = None,
     model: given.Simulator = None,
     seed: given.FixedSeed = 0,
 ) -> None:
     """Forecast the rows after the series; write quantiles and a picture."""
     from tsnl.cli.data import read_inputs
     from tsnl.cli.forecasting import write_forecast
+    from tsnl.cli.form import Form
     from tsnl.cli.runs import read_run
 
     chosen: Any = source
     result, _ = read_run(run, model)
-    found = result.forecast(horizon, chosen, inputs=read_inputs(inputs), seed=seed)
+    end = result.problem.length
+    known = read_inputs(inputs, Form(time=time), result.problem.when, range(end, end + horizon))
+    found = result.forecast(horizon, chosen, inputs=known, seed=seed)
     path, picture = write_forecast(found, run / "forecast.csv" if out is None else out)
     typer.echo(path.read_text().rstrip())
     typer.echo(f"Forecast: {path}, {picture}")

@@ -18,6 +18,7 @@ import numpy as np
 import typer
 
 from tsnl.checks.verdict import Report
+from tsnl.cli.encoding import read_plain
 from tsnl.cli.model_file import Crew, read_model, without_model, working
 from tsnl.cli.options import Settings, read_settings, to_toml
 from tsnl.inference import infer
@@ -28,7 +29,7 @@ from tsnl.problem import Prior
 from tsnl.result import Result, load
 from tsnl.runtime.compilation import cache_compilations
 from tsnl.show.report import write
-from tsnl.store.files import read_text, write_text
+from tsnl.store.files import write_text
 from tsnl.store.place import delete_run, has_begun, refuse_to_overwrite
 from tsnl.store.results import RESULT, RUN
 
@@ -142,7 +143,7 @@ def opened(folder: Path, model_path: Path | None, crew: Crew) -> Iterator[tuple[
 def _kept(folder: Path) -> dict[str, bool]:
     """Whether a run holds its model and its prior; a file that is damaged is left to `load`."""
     try:
-        facts = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        facts = json.loads(read_plain(folder / RESULT))
         return {name: facts[name] is not None for name in ("model", "prior")}
     except (ValueError, KeyError, TypeError):
         return {"model": True, "prior": True}
@@ -166,7 +167,7 @@ def check_run(
 def read_checks(folder: Path) -> Report | None:
     """What the checks said; None where nobody asked."""
     path = folder / CHECKS
-    return Report.from_json(read_text(path)) if path.exists() else None
+    return Report.from_json(read_plain(path).decode()) if path.exists() else None
 
 
 def report_run(

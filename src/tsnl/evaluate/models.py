@@ -15,8 +15,10 @@ from tsnl.methods.api import Inference
 from tsnl.posterior import Stream
 from tsnl.posterior.evidence import Evidence
 from tsnl.result import Result
+from tsnl.runtime import html
 from tsnl.runtime.checked import check_field, fits, whole_number
 from tsnl.runtime.reader import remedy
+from tsnl.runtime.table import Table
 
 PARTICLES = 1000  # that follow the second part of the series
 
@@ -56,22 +58,31 @@ class Comparison:
         gaps = gaps[np.isfinite(gaps)]
         return float(gaps.sum()), float(np.sqrt(len(gaps)) * gaps.std(ddof=1))
 
-    def __str__(self) -> str:
-        best, width = self.best, max(len("model"), *map(len, self.evidences)) + 2
-        head = f"{'model':{width}}{'log-evidence':>18}{'Bayes factor':>16}{'probability':>13}"
-        lines = [head + (f"{'one-step score':>24}" if self.scores else "")]
+    def table(self) -> Table:
+        """A row for each model, the best first."""
+        head = ["model", "log-evidence", "Bayes factor", "probability"]
+        rows = []
         for name, found in sorted(self.evidences.items(), key=lambda x: -x[1].log_evidence):
-            gap, _ = self.log_bayes_factor(name, best)
-            number = f"{found.log_evidence:.2f} ± {found.se:.2f}"
-            line = f"{name:{width}}{number:>18}{np.exp(gap):16.3g}{self.probabilities[name]:13.3f}"
+            gap, _ = self.log_bayes_factor(name, self.best)
+            row = [name, f"{found.log_evidence:.2f} ± {found.se:.2f}", f"{np.exp(gap):.3g}"]
+            row.append(f"{self.probabilities[name]:.3f}")
             if self.scores:
-                total, se = self.score_difference(name, best)
-                line += f"{'0' if name == best else f'{total:+.2f} ± {se:.2f}':>24}"
-            lines.append(line)
-        lines.append(f"Bayes factors and scores are against {best}.")
-        return "\n".join([*lines, *self.notes])
+                total, se = self.score_difference(name, self.best)
+                row.append("0" if name == self.best else f"{total:+.2f} ± {se:.2f}")
+            rows.append(row)
+        return Table("Models", head + (["one-step score"] if self.scores else []), rows)
+
+    def _words(self) -> list[str]:
+        return [f"Bayes factors and scores are against {self.best}.", *self.notes]
+
+    def __str__(self) -> str:
+        return "\n".join([self.table().text(), *self._words()])
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        lines = [html.paragraph(text) for text in self._words()]
+        return html.card(f"{len(self.evidences)} models", html.table(self.table()), *lines)
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Log-evidences with their errors, and how the scores part along time; a figure."""

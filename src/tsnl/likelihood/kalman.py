@@ -16,7 +16,7 @@ from jaxtyping import Array, Float
 from tsnl.models.arrays import matrix, real_values, vector
 from tsnl.models.base import Theta
 from tsnl.models.linear_gaussian import LinearGaussian
-from tsnl.problem.series import as_series
+from tsnl.problem.series import as_rows
 
 
 class Moments(NamedTuple):
@@ -48,14 +48,14 @@ def kalman_filter(model: LinearGaussian, theta: Theta, series: Any) -> KalmanFil
         theta: values that replace the model's own.
         series: (T,) or (T, d_y), NaN in rows or single entries that are missing.
     """
-    rows = as_series(series, num_columns=_require_linear(model).d_y)
+    rows = as_rows(series, num_columns=_require_linear(model).d_y)
     with jax.enable_x64(True):
         return jax.tree.map(np.asarray, _filter(model, real_values(theta), jnp.asarray(rows)))
 
 
 def kalman_smoother(model: LinearGaussian, theta: Theta, series: Any) -> Moments:
     r"""The moments of \(p(x_t \mid y_{1:T})\), in 64 bit; arguments as in `kalman_filter`."""
-    rows = as_series(series, num_columns=_require_linear(model).d_y)
+    rows = as_rows(series, num_columns=_require_linear(model).d_y)
     with jax.enable_x64(True):
         return jax.tree.map(np.asarray, _smooth(model, real_values(theta), jnp.asarray(rows)))
 

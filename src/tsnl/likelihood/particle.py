@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 
 from tsnl.models.arrays import real, real_values
 from tsnl.models.base import Filterable, State, StateSpaceModel, Theta, observation_shape
-from tsnl.problem.series import as_series
+from tsnl.problem.series import as_rows
 from tsnl.sampling import resampling
 
 
@@ -103,7 +103,7 @@ def whole_rows(
         ValueError: a row is missing in part.
     """
     shape = observation_shape(model, inputs)
-    rows = as_series(series, num_columns=shape[0] if shape else 1, empty=empty)
+    rows = as_rows(series, num_columns=shape[0] if shape else 1, empty=empty)
     gaps = np.isnan(rows)
     partly = gaps.any(axis=1) & ~gaps.all(axis=1)
     if partly.any():

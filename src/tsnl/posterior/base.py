@@ -98,7 +98,7 @@ class Posterior:
         """
         if self.kernel is None:
             raise TypeError("This posterior has no learned kernel to use again: call tsnl.infer anew.")
-        panel = as_panel(series)
+        panel = [one.values for one in as_panel(series)]
         known = self.kernel.check_inputs(inputs, [len(one) for one in panel])
         for one in panel:
             self.kernel.check_series(one)

@@ -30,9 +30,7 @@ from tsnl.posterior.refresh import (
     redraw,
 )
 from tsnl.problem.draws import constrained
-from tsnl.problem.index import check_index
-from tsnl.problem.series import as_series
-from tsnl.runtime.arrays import as_numbers
+from tsnl.problem.series import as_rows
 from tsnl.runtime.checked import whole_number
 from tsnl.runtime.reader import remedy
 from tsnl.runtime.seeds import key_of
@@ -101,7 +99,7 @@ class Stream:
             sampler: how the first ones are drawn.
         """
         kernel, num_particles = _kernel(posterior), whole_number("num_particles", num_particles, 2)
-        rows = kernel.check_series(as_series(series))
+        rows = kernel.check_series(as_rows(series))
         known = kernel.check_inputs(inputs, [len(rows)])
         options = sampler or MCMC(num_draws=1000, min_ess=num_particles, max_extensions=20)
         now, points, covariance = posterior.given((rows,), known), None, None
@@ -124,10 +122,10 @@ class Stream:
             ValueError: the rows do not fit, or begin with rows that are known already.
         """
         kernel = _kernel(self.start)
-        check_index(rows)
-        values = np.atleast_1d(as_numbers(rows))
-        values = values[None] if values.ndim == 1 and values.size == self.series.shape[1] else values
-        checked = kernel.check_series(as_series(values, empty=True))
+        values = as_rows(rows, empty=True) if np.ndim(rows) else np.reshape(rows, (1, 1))
+        if np.ndim(rows) == 1 and values.size == self.series.shape[1]:  # (d_y,) is one row
+            values = values.reshape(1, -1)
+        checked = kernel.check_series(as_rows(values, empty=True))
         known_rows = count_known(self.series, checked)
         if known_rows:
             raise ValueError(

@@ -20,12 +20,18 @@ from tsnl.kernel import Kernel
 from tsnl.predict.futures import kernel_futures, simulator_futures
 from tsnl.predict.states import LEVELS
 from tsnl.problem import Problem
-from tsnl.problem.series import as_inputs, as_series
+from tsnl.problem.columns import shown_names
+from tsnl.problem.series import as_inputs, as_rows, as_series
+from tsnl.problem.times import Times, times_of_text, times_to_text
+from tsnl.runtime import html
 from tsnl.runtime.checked import check_levels, whole_number
 from tsnl.runtime.reader import remedy
+from tsnl.runtime.table import Table
 from tsnl.store.files import read_npz, write_npz
 
 Source = Literal["kernel", "simulator"]
+TABLED = (0.05, 0.25, 0.5, 0.75, 0.95)
+MOST_SHOWN = 20  # rows at a prompt or in a notebook
 
 
 class Scores(NamedTuple):
@@ -52,12 +58,47 @@ class Forecast:
         series: the observed rows before them.
         source: "kernel" or "simulator".
         columns: names of the columns, where the data brought some.
+        times: of the rows, from the first observed one on, where the data said.
     """
 
     draws: Float[np.ndarray, "draw horizon d_y"]
     series: Float[np.ndarray, "T d_y"]
     source: Source
     columns: tuple[str, ...] = ()
+    times: Times | None = None
+
+    @property
+    def dates(self) -> list[str]:
+        """The times of the rows to come, as text; none where the series has none."""
+        after = len(self.series) + np.arange(self.draws.shape[1])
+        return [] if self.times is None else self.times.text(after)
+
+    def table(self) -> Table:
+        """A row for each step and column, with mean and quantiles."""
+        mean, quantiles, dates = self.mean(), self.quantiles(TABLED), self.dates
+        names = shown_names(self.columns, mean.shape[1])
+        head = ["t", *(["time"] if dates else []), "column", "mean"]
+        rows = []
+        for i, j in np.ndindex(mean.shape):
+            values = [f"{value:.6g}" for value in (mean[i, j], *quantiles[:, i, j])]
+            rows.append([str(len(self.series) + 1 + i), *dates[i : i + 1], names[j], *values])
+        return Table("Forecast", [*head, *(f"q{100 * level:02.0f}" for level in TABLED)], rows)
+
+    def _shown(self) -> tuple[str, Table, str]:
+        """A heading, the first rows of the table, and how many more there are."""
+        table = self.table()
+        count = len(table.rows)
+        more = f"{count - MOST_SHOWN:,} more rows." if count > MOST_SHOWN else ""
+        heading = f"Forecast of {self.draws.shape[1]:,} rows by the {self.source}"
+        return heading, Table(table.caption, table.head, table.rows[:MOST_SHOWN]), more
+
+    def __repr__(self) -> str:
+        heading, table, more = self._shown()
+        return "\n".join(filter(None, [heading, table.text(), more]))
+
+    def _repr_html_(self) -> str:
+        heading, table, more = self._shown()
+        return html.card(heading, html.table(table), html.paragraph(more))
 
     def mean(self) -> Float[np.ndarray, "horizon d_y"]:
         """The mean of each row to come."""
@@ -96,7 +137,7 @@ class Forecast:
 
     def save(self, path: str | Path) -> None:
         """Write one npz file."""
-        named = {"columns": np.array(self.columns, dtype=np.str_)}
+        named = {"columns": np.array(self.columns, dtype=np.str_), "times": times_to_text(self.times)}
         write_npz(path, {"draws": self.draws, "series": self.series, "source": self.source} | named)
 
     @staticmethod
@@ -104,10 +145,18 @@ class Forecast:
         """Read what `save` wrote."""
         stored = read_npz(path)
         source: Any = str(stored["source"])
-        return Forecast(stored["draws"], stored["series"], source, tuple(stored["columns"].tolist()))
+        named = (tuple(stored["columns"].tolist()), times_of_text(str(stored.get("times", ""))))
+        return Forecast(stored["draws"], stored["series"], source, *named)
 
     def _held_out(self, values: Any) -> Float[np.ndarray, "steps d_y"]:
-        rows = as_series(values, num_columns=self.draws.shape[2])
+        found = as_series(values)
+        rows, times = as_rows(found, num_columns=self.draws.shape[2]), found.times
+        both = None if self.times is None or times is None else (self.times, times)
+        if both is not None and both[0].row_of(both[1]) != len(self.series):
+            raise ValueError(
+                f"held_out begins at {both[1].text([0])[0]}, the forecast at {self.dates[0]}: give the "
+                f"rows from there on."
+            )
         if len(rows) > self.draws.shape[1]:
             raise ValueError(
                 f"held_out has {len(rows)} rows, the forecast {self.draws.shape[1]}: give at most so "
@@ -133,14 +182,14 @@ def draw_forecast(
         raise ValueError(f"source is {source!r}, expected 'kernel' or 'simulator'.")
     if source == "simulator":
         draws = simulator_futures(key, problem, theta, known, num_particles)
-        return Forecast(draws, problem.series, source, problem.columns)
+        return Forecast(draws, problem.series, source, problem.columns, problem.when)
     if kernel is None or kernel.spec.whole:
         other = remedy(python="source='simulator'", command="--source simulator")
         raise TypeError(
             f"This result has no kernel of one row after the other: use {other}, or infer by TSNL."
         )
     draws = kernel_futures(key, problem, kernel, theta, known)
-    return Forecast(draws, problem.series, source, problem.columns)
+    return Forecast(draws, problem.series, source, problem.columns, problem.when)
 
 
 def future_inputs(problem: Problem, horizon: int, inputs: Any) -> Float[np.ndarray, "horizon d_u"]:

@@ -17,6 +17,7 @@ from tsnl.models.base import State, StateSpaceModel, Theta
 from tsnl.models.linear_gaussian import LinearGaussian
 from tsnl.predict.draws import CHUNK, each_draw, without_failed
 from tsnl.problem import Problem
+from tsnl.problem.times import Times, times_of_text, times_to_text
 from tsnl.runtime.checked import check_levels
 from tsnl.store.files import read_npz, write_npz
 
@@ -33,11 +34,13 @@ class States:
         labels: of the columns, such as `x[0]`, or the model's `state_labels`.
         kind: "smooth", paths given the whole series, or "filter", x_t given y_1..y_t, step by step. The
             draws of theta have seen the whole series in both.
+        times: of the rows, where the data said.
     """
 
     draws: Float[np.ndarray, "draw T d_x"]
     labels: tuple[str, ...]
     kind: Kind
+    times: Times | None = None
 
     def __getitem__(self, label: str) -> Float[np.ndarray, "draw T"]:
         """The draws of one column."""
@@ -64,18 +67,20 @@ class States:
         from tsnl.show.plots import saved, states_figure
 
         true = None if truth is None else columns(truth, 1)
-        return saved(states_figure(self, true, dark=dark), path)
+        return saved(states_figure(self, true, times=self.times, dark=dark), path)
 
     def save(self, path: str | Path) -> None:
         """Write one npz file."""
-        write_npz(path, {"draws": self.draws, "labels": np.array(self.labels), "kind": self.kind})
+        arrays = {"draws": self.draws, "labels": np.array(self.labels), "kind": self.kind}
+        write_npz(path, arrays | {"times": times_to_text(self.times)})
 
     @staticmethod
     def load(path: str | Path) -> "States":
         """Read what `save` wrote."""
         stored = read_npz(path)
         kind: Any = str(stored["kind"])
-        return States(stored["draws"], tuple(stored["labels"].tolist()), kind)
+        times = times_of_text(str(stored.get("times", "")))
+        return States(stored["draws"], tuple(stored["labels"].tolist()), kind, times)
 
 
 def draw_states(
@@ -89,12 +94,12 @@ def draw_states(
     if isinstance(model, LinearGaussian):
         with jax.enable_x64(True):
             exact = KalmanStates(model, jnp.asarray(problem.series), kind)
-            return States(each_draw(key, exact, theta), labels, kind)
+            return States(each_draw(key, exact, theta), labels, kind, problem.when)
     rows = filterable_rows(problem, num_particles)
     law = ParticleStates(model, rows, first_inputs(problem), num_particles, kind)
     chunk = MEMORY // (len(rows) * num_particles * (len(labels) + 2))
     found, alive = each_draw(key, law, theta, min(max(chunk, 1), CHUNK))
-    return States(without_collapsed(columns(found, 2), alive), labels, kind)
+    return States(without_collapsed(columns(found, 2), alive), labels, kind, problem.when)
 
 
 class KalmanStates(eqx.Module):

@@ -2,6 +2,6 @@
 
 from tsnl.problem.prior import Prior
 from tsnl.problem.problem import Problem
-from tsnl.problem.series import as_series
+from tsnl.problem.series import Series, as_series
 
-__all__ = ["Prior", "Problem", "as_series"]
+__all__ = ["Prior", "Problem", "Series", "as_series"]

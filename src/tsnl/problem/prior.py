@@ -15,7 +15,10 @@ import numpyro.distributions as dist
 from jaxtyping import Array, ArrayLike, Float, Int, Key, Shaped
 
 from tsnl.problem.sites import Site, Theta, make_site
+from tsnl.runtime import html
 from tsnl.runtime.blocks import by_block
+from tsnl.runtime.table import Table
+from tsnl.runtime.text import law
 
 
 class Prior:
@@ -67,6 +70,11 @@ class Prior:
     def __repr__(self) -> str:
         parts = (f"{', '.join(s.names)}: {type(s.distribution).__name__}" for s in self._sites)
         return f"Prior({'; '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        rows = [[", ".join(site.names), law(site.distribution)] for site in self._sites]
+        table = Table("Prior", ["parameter", "prior"], rows)
+        return html.card(f"Prior of {len(self.names)} parameter(s)", html.table(table, prose=True))
 
     def sample(self, key: Key[Array, ""], n: int | None = None) -> dict[str, Array]:
         """Draws of theta; draw i depends on `fold_in(key, i)` alone, not on how many are drawn.
@@ -149,7 +157,7 @@ class Prior:
             values = {name: np.asarray(value[row]).tolist() for name, value in theta.items()}
             raise ValueError(
                 f"{int((~there).sum())} of {len(z)} parameters lie outside the support of the prior, "
-                f"the first in row {row}: {values}."
+                f"the first in row {row + 1}: {values}."
             )
         return z
 

@@ -8,10 +8,10 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from tsnl.models.base import StateSpaceModel, observation_shape
-from tsnl.problem.columns import given_names, shown_names
-from tsnl.problem.index import check_same_index
+from tsnl.problem.columns import shown_names
 from tsnl.problem.prior import Prior
-from tsnl.problem.series import as_inputs, as_panel, as_series
+from tsnl.problem.series import as_inputs, as_panel, as_rows, same_times
+from tsnl.problem.times import Times
 from tsnl.runtime.reader import remedy
 from tsnl.simulation import Simulations, Store, Table, as_simulator, simulate
 from tsnl.simulation.batch import Simulator
@@ -27,6 +27,7 @@ class Problem:
         panel: the observed series, independent given theta, NaN where missing; most often one.
         inputs: the known inputs of each, None where there are none.
         columns: names of the columns, where the data brought some.
+        times: of the rows of each series, where the data said; none at all where none did.
         store: where the simulations of a run are kept as they finish; None keeps them in memory alone.
     """
 
@@ -35,6 +36,7 @@ class Problem:
     panel: tuple[Float[np.ndarray, "_ d_y"], ...]
     inputs: tuple[Float[np.ndarray, "_ d_u"], ...] | None = None
     columns: tuple[str, ...] = ()
+    times: tuple[Times | None, ...] = ()
     store: Store | None = field(default=None, compare=False, repr=False)
 
     @staticmethod
@@ -44,7 +46,7 @@ class Problem:
         Args:
             model: a `tsnl.StateSpaceModel`, a function, a `tsnl.BlackBox`, `Program` or `Table`.
             prior: a `tsnl.Prior`.
-            series: (T,) or (T, d_y), or a list of such series.
+            series: (T,) or (T, d_y), anything that `tsnl.as_series` takes; or a list of such series.
             inputs: known inputs (T,) or (T, d_u), or a list of them, one for each series.
 
         Raises:
@@ -55,21 +57,22 @@ class Problem:
             raise TypeError(
                 f"prior is a {type(prior).__name__}, expected tsnl.Prior(name=distribution, ...)."
             )
-        check_same_index(series, inputs)
         given = as_panel(series)
+        if inputs is not None:
+            same_times(given, inputs)
         known = None if inputs is None else as_inputs(inputs, [len(one) for one in given])
         num_columns = given[0].shape[1]
         if isinstance(model, StateSpaceModel):
             prior.check_known(model.parameters)
             shape = observation_shape(model, None if known is None else known[0])
             num_columns = shape[0] if shape else 1
-        panel = tuple(as_series(one, num_columns=num_columns) for one in given)
-        columns = given_names(series, num_columns)
+        panel = tuple(as_rows(one, num_columns=num_columns) for one in given)
+        columns, times = given[0].columns, tuple(one.times for one in given)
         for one in panel:
             _check_varies(one, shown_names(columns, num_columns))
         if isinstance(model, Table):
             _check_table(model, prior, max(len(one) for one in panel), num_columns)
-        return Problem(model, prior, panel, known, columns)
+        return Problem(model, prior, panel, known, columns, times if any(times) else ())
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -119,7 +122,13 @@ class Problem:
     def one(self, index: int) -> "Problem":
         """The question that one of the series poses."""
         inputs = None if self.inputs is None else (self.inputs[index],)
-        return replace(self, panel=(self.panel[index],), inputs=inputs)
+        times = (self.times[index],) if self.times else ()
+        return replace(self, panel=(self.panel[index],), inputs=inputs, times=times)
+
+    @property
+    def when(self) -> Times | None:
+        """When the rows of the one series were; None where nobody said, or there are several."""
+        return self.times[0] if len(self.times) == 1 else None
 
     @property
     def d_u(self) -> int:

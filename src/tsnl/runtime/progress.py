@@ -2,7 +2,11 @@
 
 import sys
 import time
-from typing import Protocol, runtime_checkable
+from dataclasses import dataclass
+from html import escape
+from typing import Any, Protocol, runtime_checkable
+
+EVERY = 0.2  # seconds between two changes of a notebook
 
 
 @runtime_checkable
@@ -68,6 +72,84 @@ class Bar:
         self._rich.stop()
 
 
+class NotebookBar:
+    """The same in a notebook: one output that changes in its place and stays as it was last."""
+
+    def __init__(self) -> None:
+        from IPython.display import display  # there, where a notebook is
+
+        self._display: Any = display
+        self._output: Any = None
+        self._begin = self._shown = time.monotonic()
+        self._title, self._total, self._state = "", 1, (0.0, "starting")
+
+    def start(self, title: str, total: int) -> None:
+        """Show an empty bar."""
+        self._title, self._total = title, total
+        self._output = self._display(self._page(), display_id=True)
+
+    def now(self, done: int | float, text: str) -> None:
+        """Show it, a few times a second at most."""
+        self._state = (float(done), text)
+        if time.monotonic() - self._shown > EVERY:
+            self._show()
+
+    def close(self) -> None:
+        """Show the last of it."""
+        if self._output is not None:
+            self._show()
+
+    def _show(self) -> None:
+        self._shown = time.monotonic()
+        self._output.update(self._page())
+
+    def _page(self) -> "Page":
+        done, text = self._state
+        elapsed = time.monotonic() - self._begin
+        return Page(
+            self._title, min(done / self._total, 1.0), f"{text} {_clock(elapsed, done, self._total)}"
+        )
+
+
+@dataclass(frozen=True)
+class Page:
+    """A bar as a notebook draws it, or writes it where it cannot draw.
+
+    Attributes:
+        title: of the run.
+        share: of it that is done.
+        text: what is going on.
+    """
+
+    title: str
+    share: float
+    text: str
+
+    def __repr__(self) -> str:
+        return f"{self.title} {self.share:.0%} {self.text}"
+
+    def _repr_html_(self) -> str:
+        bar = f"<progress value='{self.share:.4f}' max='1' style='vertical-align:middle'></progress>"
+        return f"<div class='tsnl'>{escape(self.title)} {bar} {escape(self.text)}</div>"
+
+
+def _clock(elapsed: float, done: float, total: int) -> str:
+    """Seconds since the start, and a guess at those left."""
+    left = f", {elapsed / done * (total - done):.0f} s left" if 0 < done < total else ""
+    return f"({elapsed:.0f} s{left})"
+
+
+def in_notebook() -> bool:
+    """Whether a kernel of Jupyter runs this: it shows more than a terminal, and is none."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return shell is not None and hasattr(shell, "kernel")
+
+
 def progress_for(wanted: bool) -> Progress:
-    """A bar where somebody watches a terminal and wants one, silence elsewhere."""
-    return Bar() if wanted and sys.stderr.isatty() and sys.stdout.isatty() else Silent()
+    """A bar where somebody watches a terminal or a notebook and wants one, silence elsewhere."""
+    if not wanted:
+        return Silent()
+    if in_notebook():
+        return NotebookBar()
+    return Bar() if sys.stderr.isatty() and sys.stdout.isatty() else Silent()

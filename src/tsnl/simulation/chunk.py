@@ -83,7 +83,7 @@ class Chunk:
         for i in np.flatnonzero(~alive[:, -1]).tolist():
             if task.first + i not in known:
                 row = int(np.argmin(alive[i]))
-                found.append(Failure(task.first + i, f"not finite from row {row} on"))
+                found.append(Failure(task.first + i, f"not finite from row {row + 1} on"))
         cut = series if alive.all() else np.where(alive[:, :, None], series, np.nan)
         return Chunk(task.first, task.theta, cut, tuple(sorted(found)))
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from tsnl.kernel.lag import LagChoice
-from tsnl.methods.api import Method
+from tsnl.methods.api import Inference, Method
 from tsnl.methods.sequential.state import SavedRound
 from tsnl.problem import Problem
 from tsnl.sampling import Draws
@@ -56,14 +56,29 @@ class RunFolder:
         self.path, self.mark = path, mark
 
     @staticmethod
-    def open(path: Path, problem: Problem, method: Method, seed: int, resume: bool) -> "RunFolder":
+    def open(
+        path: Path,
+        problem: Problem,
+        method: Method,
+        seed: int,
+        resume: bool,
+        first: Inference | None = None,
+    ) -> "RunFolder":
         """Begin a folder, or go on in one that asks the same question.
+
+        Args:
+            path: of the folder.
+            problem: what is asked.
+            method: how it is answered.
+            seed: one integer.
+            resume: whether a run that is there is to go on.
+            first: the result that the run goes on from, where it does.
 
         Raises:
             FileExistsError: there is a run already, and it is not to go on, or a saved result.
             ValueError: it is a run of something else, of another version, or damaged.
         """
-        asked = json.loads(json.dumps(question_of(problem, method, seed)))
+        asked = json.loads(json.dumps(question_of(problem, method, seed, first)))
         folder = RunFolder(path, mark_of(asked))
         if resume and (has_begun(path) or ((path / RUN).exists() and folder.finished)):
             check_same_question(path / RUN, asked)

@@ -8,26 +8,35 @@ from typing import Any
 import jax
 import numpy as np
 
-from tsnl.methods.api import Method
+from tsnl.methods.api import Inference, Method
 from tsnl.problem import Problem
 from tsnl.runtime.compilation import visible_cores
 from tsnl.runtime.reader import remedy
 from tsnl.store import codec
-from tsnl.store.files import read_json, write_json
+from tsnl.store.files import read_json, seal_of_arrays, write_json
 from tsnl.store.fingerprint import difference, fingerprint
 from tsnl.store.results import encode_prior, series_arrays
 
 FORMAT = 3
 
 
-def question_of(problem: Problem, method: Method, seed: int) -> dict[str, Any]:
-    """What a run is about, as JSON that can be compared."""
+def question_of(
+    problem: Problem, method: Method, seed: int, first: Inference | None = None
+) -> dict[str, Any]:
+    """What a run is about, as JSON that can be compared.
+
+    Args:
+        problem: what is asked.
+        method: how it is answered.
+        seed: one integer.
+        first: the result that the run goes on from, where it does.
+    """
     data = hashlib.sha256()
     for name, value in series_arrays(problem).items():
         data.update(f"{name}{value.shape}".encode() + np.ascontiguousarray(value).tobytes())
     prior = codec.or_none(encode_prior, problem.prior)
     plain = codec.or_none(codec.encode, method)
-    return {
+    question: dict[str, Any] = {
         "seed": seed,
         "method": codec.encode(method, functions=True),
         "function of the method": fingerprint(method) if plain is None else None,
@@ -36,6 +45,11 @@ def question_of(problem: Problem, method: Method, seed: int) -> dict[str, Any]:
         "series": data.hexdigest(),
         "precision": str(np.dtype(jax.numpy.result_type(float))),
     }
+    if first is not None:
+        drawn = {**first.draws, "log_density": first.log_density}
+        sealed = seal_of_arrays({name: np.asarray(value) for name, value in drawn.items()})
+        question["result to correct"] = sealed
+    return question
 
 
 def write_question(place: Path, asked: dict[str, Any]) -> None:
@@ -57,9 +71,9 @@ def check_same_question(place: Path, asked: dict[str, Any]) -> None:
             f"run, or {_other_place()}."
         )
     other = [
-        name + _where(question.get(name), value)
-        for name, value in asked.items()
-        if question.get(name) != value
+        name + _where(question.get(name), asked.get(name))
+        for name in {**asked, **question}
+        if question.get(name) != asked.get(name)
     ]
     if other:
         raise ValueError(

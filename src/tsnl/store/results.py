@@ -20,7 +20,8 @@ from tsnl.methods.api import Inference, Method
 from tsnl.posterior import Posterior
 from tsnl.problem import Prior, Problem
 from tsnl.problem.draws import unconstrained
-from tsnl.problem.series import as_series
+from tsnl.problem.series import as_rows
+from tsnl.problem.times import Times
 from tsnl.simulation import as_simulator
 from tsnl.store import codec
 from tsnl.store.files import digest, read_json, read_npz, write_json, write_npz
@@ -101,6 +102,7 @@ def write(folder: Path, result: Inference, run: str | None = None) -> None:
         "model": codec.or_none(codec.encode, result.problem.model),
         "kernel": None if kernel is None else codec.encode(kernel.spec),
         "columns": list(result.problem.columns),
+        "times": [None if one is None else one.to_json() for one in result.problem.times],
         "versions": dict(result.versions),
     }
     json.dumps(facts)  # or nothing is written
@@ -149,11 +151,14 @@ def _fields(folder: Path, facts: dict[str, Any], model: Any, prior: Prior | None
     method, arrays = codec.decode(facts["method"]), read_npz(folder / DRAWS)
     if not isinstance(method, Method):
         raise ValueError(f"its method is a {type(method).__name__}")
-    panel = tuple(as_series(one) for one in _numbered(arrays, "series"))
+    panel = tuple(as_rows(one) for one in _numbered(arrays, "series"))
     columns = tuple(str(name) for name in facts.get("columns", ()))
-    problem = Problem(model, prior, panel, _numbered(arrays, "inputs") or None, columns)
+    times = tuple(None if one is None else Times.from_json(one) for one in facts.get("times", ()))
+    problem = Problem(model, prior, panel, _numbered(arrays, "inputs") or None, columns, times)
     if columns and len(columns) != problem.d_y:
         raise ValueError(f"it names {len(columns)} columns and has {problem.d_y}")
+    if len(times) not in (0, len(panel)):
+        raise ValueError(f"it has the times of {len(times)} series and has {len(panel)}")
     draws = {name: arrays[f"draws.{name}"] for name in facts["names"]}
     _check_draws(draws, arrays["log_density"])
     posterior = method.exact_posterior(problem)

@@ -129,7 +129,7 @@ def test_data_far_outside_the_prior_warn():
         (np.ones(20), PRIOR, "Column y of the series is constant at 1.0"),
         (np.repeat(SERIES, 2, axis=1), PRIOR, r"2 column\(s\), the model observes 1"),
         (SERIES, tsnl.Prior(S=dist.Normal(0.0, 1.0)), r"no parameter \['S'\]"),
-        (np.where(np.arange(20) == 3, np.inf, SERIES[:, 0]), PRIOR, "infinite at row 3"),
+        (np.where(np.arange(20) == 3, np.inf, SERIES[:, 0]), PRIOR, "infinite at row 4, column 1"),
     ],
 )
 def test_bad_questions(series, prior, message):
@@ -211,7 +211,22 @@ def test_counts_are_dequantised():
     assert found.history[0]["loss"] > np.log(spread) - 1
 
 
+class Fragile(Walk):
+    """Its path breaks off where it has gone too far."""
+
+    def sample_observation(self, key, state, theta, t, u):
+        return jnp.where(jnp.abs(state) < 1.5, state, jnp.nan)
+
+
 def test_simulations_that_fail_in_part_are_used():
+    series = np.clip(Walk().simulate(seed=0, length=20), -1.4, 1.4)
+    found = tsnl.infer(Fragile(), SCALE, series, replace(QUICK, **ONE_ROUND), seed=0)
+    assert 0 < found.history[0]["failed"] < 16
+    assert np.isfinite(found.draws["scale"]).all()
+
+
+@pytest.mark.slow
+def test_predators_that_fail_in_part_are_used():
     model = LotkaVolterra(event_cap=60, dt=0.1)
     prior = tsnl.Prior(rho3=dist.LogNormal(0.0, 1.0))
     series = LotkaVolterra(dt=0.1).simulate(seed=0, length=20)

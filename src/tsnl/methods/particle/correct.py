@@ -25,6 +25,7 @@ from tsnl.store.registry import register
 
 MAX_R_HAT, MIN_ESS = 1.05, 100  # what healthy chains stay below and reach
 REFITTED = 0.5  # share of the Student's t in a proposal that was refitted to weighted points
+FEWEST = 50  # draws that weights need
 BURN_IN = 5  # one in so many moves is left out: the chains forget where uneven weights put them
 
 
@@ -54,7 +55,7 @@ class Correct(Second):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, least in (("num_draws", 50), ("min_ess", 1), ("num_moves", 0), ("num_chains", 1)):
+        for name, least in (("num_draws", FEWEST), ("min_ess", 1), ("num_moves", 0), ("num_chains", 1)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} is {getattr(self, name)}, expected at least {least}.")
 

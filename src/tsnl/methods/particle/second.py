@@ -16,6 +16,7 @@ from tsnl.posterior import Posterior
 from tsnl.problem import Problem
 from tsnl.runtime.checked import check_fields
 from tsnl.runtime.progress import Progress
+from tsnl.runtime.reader import remedy
 
 BEFORE = "correction.before"  # draws of z before the correction, among the arrays of an outcome
 
@@ -51,7 +52,8 @@ class Second(Method):
         if not 0 < self.defensive < 1:
             raise ValueError(f"defensive is {self.defensive}, expected a share between 0 and 1.")
         if self.max_cost is not None and self.max_cost < 1:
-            raise ValueError(f"max_cost is {self.max_cost}, expected None or a positive number.")
+            name = remedy(python="max_cost", command="--max-cost")
+            raise ValueError(f"{name} is {self.max_cost}, expected None or a positive number.")
 
     def run(self, key: Key[Array, ""], problem: Problem, progress: Progress) -> Outcome:
         """Infer by the first method, then correct; see `tsnl.infer`."""

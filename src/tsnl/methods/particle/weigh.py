@@ -64,8 +64,9 @@ class Weigher:
         if target.num_particles == 0:
             return Weigher(problem, target, Particles(0, 0.0, ""), ledger, progress)
         if ledger.runs(first) < FEWEST_RUNS:
+            limit = remedy(python="max_cost", command="--max-cost")
             raise ValueError(
-                f"max_cost is {ledger.limit:,}, which pays for {ledger.runs(first)} runs of a filter "
+                f"{limit} is {ledger.limit:,}, which pays for {ledger.runs(first)} runs of a filter "
                 f"with {first} particles on {ledger.length} rows; at least {FEWEST_RUNS} are needed, "
                 f"which cost {FEWEST_RUNS * first * ledger.length:,} calls of the dynamics. Raise it."
             )

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tsnl.problem.times import Times
+from tsnl.show.plots.along import along, label_time
 from tsnl.show.plots.style import ABOVE, Palette, style
 
 FARTHEST = 5.0  # half intervals from the middle, where a summary beyond is drawn
@@ -30,6 +32,7 @@ def replicates_figure(
     observed: Mapping[str, float],
     interval: Mapping[str, Sequence[float]],
     *,
+    times: Times | None = None,
     dark: bool = False,
 ) -> Any:
     """The observed series over whole series simulated at the posterior, and summaries of both below.
@@ -39,11 +42,12 @@ def replicates_figure(
         bands: of the simulated series, with the names of the columns.
         observed: name of a summary to its value.
         interval: name of a summary to the quantiles of 5 and 95 % of the simulated ones.
+        times: of the rows, where they are known.
         dark: on dark paper.
     """
     import matplotlib.pyplot as plt  # slow to import
 
-    rows = series[np.asarray(bands.times) - 1]
+    rows, time = series[np.asarray(bands.times) - 1], along(times, bands.times)
     with style(dark) as palette:
         count, below = len(bands.names), 0.8 + 0.24 * len(observed)
         figure = plt.figure(figsize=(7.0, 2.2 * count + below), layout="constrained")
@@ -51,10 +55,11 @@ def replicates_figure(
         for j, axes in enumerate(parts[0].subplots(count, 1, squeeze=False)[:, 0]):
             low, quarter, three, high = bands.quantiles[:, :, j]
             filled = {"color": palette.main, "lw": 0}
-            axes.fill_between(bands.times, low, high, alpha=0.2, label="90% of the simulated", **filled)
-            axes.fill_between(bands.times, quarter, three, alpha=0.4, label="50%", **filled)
-            axes.plot(bands.times, rows[:, j], color=palette.ink, lw=1, label="observed")
-            axes.set(xlabel="t" if j + 1 == count else "", ylabel=bands.names[j])
+            axes.fill_between(time, low, high, alpha=0.2, label="90% of the simulated", **filled)
+            axes.fill_between(time, quarter, three, alpha=0.4, label="50%", **filled)
+            axes.plot(time, rows[:, j], color=palette.ink, lw=1, label="observed")
+            axes.set_ylabel(bands.names[j])
+            label_time(axes, times, shown=j + 1 == count)
             if j == 0:
                 axes.legend(ncols=3, handlelength=1.2, columnspacing=1.2, **ABOVE)
         _summaries(parts[1].subplots(), observed, interval, palette)
@@ -82,26 +87,33 @@ def _summaries(
 
 
 def windows_figure(
-    times: Sequence[int], distances: Sequence[float], typical: Mapping[str, float], *, dark: bool = False
+    rows: Sequence[int],
+    distances: Sequence[float],
+    typical: Mapping[str, float],
+    *,
+    times: Times | None = None,
+    dark: bool = False,
 ) -> Any:
     """The distance of each observed window from its simulated neighbours, over what is usual.
 
     Args:
-        times: t of the last row of each window.
+        rows: t of the last row of each window.
         distances: of each; NaN where the window has gaps.
         typical: the quantiles of simulated windows, by "50", "90" and "99".
+        times: of the rows, where they are known.
         dark: on dark paper.
     """
     import matplotlib.pyplot as plt
 
     found = np.asarray(distances, dtype=float)
-    far = found > typical["99"]
+    far, time = found > typical["99"], along(times, rows)
     with style(dark) as palette:
         figure, axes = plt.subplots(figsize=(7.0, 2.4), layout="constrained")
         axes.axhspan(0, typical["90"], color=palette.band, lw=0, label="90% of simulated windows")
         axes.axhline(typical["99"], color=palette.faint, lw=1, ls="--", label="99%")
-        axes.plot(times, found, color=palette.main, lw=1, marker=".", ms=3, label="observed")
-        axes.plot(np.asarray(times)[far], found[far], "o", mfc="none", color=palette.alert)
-        axes.set(xlabel="t", ylabel="distance", ylim=(0, None))
+        axes.plot(time, found, color=palette.main, lw=1, marker=".", ms=3, label="observed")
+        axes.plot(time[far], found[far], "o", mfc="none", color=palette.alert)
+        axes.set(ylabel="distance", ylim=(0, None))
+        label_time(axes, times)
         axes.legend(ncols=3, handlelength=1.2, columnspacing=1.2, **ABOVE)
     return figure

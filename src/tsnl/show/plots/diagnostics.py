@@ -9,6 +9,8 @@ from jaxtyping import Float
 from tsnl.checks.uniformity import histogram_band, pit_ecdf
 from tsnl.kernel.lag import acf_norms
 from tsnl.problem.columns import shown_names
+from tsnl.problem.times import Times
+from tsnl.show.plots.along import along, label_time
 from tsnl.show.plots.style import ABOVE, style
 
 MAX_BINS = 20
@@ -68,6 +70,7 @@ def series_figure(
     label: str = "one step ahead",
     first: int = 1,
     names: Sequence[str] = (),
+    times: Times | None = None,
     dark: bool = False,
 ) -> Any:
     """The observed series over bands of predictive draws that hold 50 % and 90 % of them at each row.
@@ -83,11 +86,12 @@ def series_figure(
         label: what the draws are.
         first: t of the first row.
         names: of the columns of the series.
+        times: of all rows from t = 1 on, where they are known.
         dark: on dark paper.
     """
     import matplotlib.pyplot as plt
 
-    time, d_y = first + np.arange(len(series)), series.shape[1]
+    time, d_y = along(times, first + np.arange(len(series))), series.shape[1]
     shown = shown_names(tuple(names), d_y)
     with style(dark) as palette:
         size = (7.0, 2.4 * d_y)
@@ -102,8 +106,10 @@ def series_figure(
             axes.plot(time, series[:, j], color=palette.ink, lw=1, marker=".", ms=3, label="observed")
             if len(surprising):
                 there = np.asarray(surprising)
-                axes.plot(there, series[there - first, j], "o", mfc="none", color=palette.alert)
-            axes.set(xlabel="t", ylabel=shown[j])
+                rows = (along(times, there), series[there - first, j])
+                axes.plot(*rows, "o", mfc="none", color=palette.alert)
+            axes.set_ylabel(shown[j])
+            label_time(axes, times)
         panels[0, 0].legend(ncols=3, handlelength=1.2, columnspacing=1.2, **ABOVE)
     return figure
 

@@ -6,22 +6,31 @@ import numpy as np
 from jaxtyping import Float
 
 from tsnl.problem.columns import shown_names
+from tsnl.problem.times import Times
+from tsnl.show.plots.along import along, label_time
 from tsnl.show.plots.style import Palette, style
 
 BANDS = (0.05, 0.25, 0.5, 0.75, 0.95)
 MOST_BEFORE = 3  # horizons of the past that a forecast is drawn with, and no fewer than 30 rows
 
 
-def states_figure(states: Any, truth: Float[np.ndarray, "T d_x"] | None = None, *, dark: bool) -> Any:
+def states_figure(
+    states: Any,
+    truth: Float[np.ndarray, "T d_x"] | None = None,
+    *,
+    times: Times | None = None,
+    dark: bool,
+) -> Any:
     """A panel for each state: the middle 90 % and 50 %, the median, and the truth where it is known.
 
     Args:
         states: a `States`.
         truth: the true states.
+        times: of the rows, where they are known.
         dark: on dark paper.
     """
     quantiles = states.quantiles(BANDS)
-    time = np.arange(1, quantiles.shape[1] + 1)
+    time = along(times, np.arange(1, quantiles.shape[1] + 1))
     if truth is not None and truth.shape != quantiles.shape[1:]:
         raise ValueError(f"truth has shape {truth.shape}, expected {quantiles.shape[1:]}.")
     with style(dark) as palette:
@@ -31,7 +40,7 @@ def states_figure(states: Any, truth: Float[np.ndarray, "T d_x"] | None = None, 
             if truth is not None:
                 axes.plot(time, truth[:, i], color=palette.truth, lw=1.2, label="truth")
             axes.set_ylabel(label)
-        _finish(panels)
+        _finish(panels, times)
     return figure
 
 
@@ -47,7 +56,7 @@ def forecast_figure(
     """
     quantiles = forecast.quantiles(BANDS)
     length, horizon = len(forecast.series), quantiles.shape[1]
-    time = np.arange(1, length + horizon + 1)
+    time = along(forecast.times, np.arange(1, length + horizon + 1))
     first = max(length - max(MOST_BEFORE * horizon, 30), 0)
     with style(dark) as palette:
         figure, panels = _panels(forecast.series.shape[1])
@@ -59,7 +68,7 @@ def forecast_figure(
                 after = (time[length:][: len(held_out)], held_out[:, i])
                 axes.plot(*after, color=palette.truth, lw=1.2, marker=".", ms=4, label="held out")
             axes.set_ylabel(shown_names(forecast.columns, len(panels))[i])
-        _finish(panels)
+        _finish(panels, forecast.times)
     return figure
 
 
@@ -105,6 +114,6 @@ def _panels(count: int) -> tuple[Any, list[Any]]:
     return figure, panels
 
 
-def _finish(panels: list[Any]) -> None:
-    panels[-1].set_xlabel("t")
+def _finish(panels: list[Any], times: Times | None = None) -> None:
+    label_time(panels[-1], times)
     panels[0].legend(ncols=5, loc="best")

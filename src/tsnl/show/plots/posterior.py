@@ -7,6 +7,7 @@ import jax
 import numpy as np
 
 from tsnl.problem import Prior, Problem
+from tsnl.show.plots.along import along, label_time
 from tsnl.show.plots.pairs import bin_edges
 from tsnl.show.plots.style import Palette, style
 
@@ -46,9 +47,10 @@ def _draw(
     figure = plt.figure(figsize=size, layout="constrained")
     grid = figure.add_gridspec(rows + 1, columns)
     top = figure.add_subplot(grid[0, :])
-    time = np.arange(1, len(problem.series) + 1)
+    time = along(problem.when, np.arange(1, len(problem.series) + 1))
     top.plot(time, problem.series, lw=1, marker=".", ms=3, label=problem.names)
-    top.set(xlabel="t", title="observed series")
+    top.set_title("observed series")
+    label_time(top, problem.when)
     if problem.columns and problem.d_y <= MOST_NAMED:
         top.legend(ncols=problem.d_y)
     before = prior_draws(problem.prior)

@@ -35,7 +35,7 @@ def check_pictures(
     """
     draw: dict[str, Callable[[Verdict], Picture | None]] = {
         "sampler": lambda _: _sampler(result, most),
-        "windows": _windows,
+        "windows": lambda verdict: _windows(result, verdict),
         "replicates": lambda verdict: _replicates(result, verdict),
     }
     if one is not None:
@@ -93,16 +93,21 @@ def _sampler(result: Inference, most: int) -> Picture | None:
     return take("chains", lambda dark: chains_figure(draws, dark=dark), alt, caption)
 
 
-def _windows(verdict: Verdict) -> Picture | None:
+def _windows(result: Inference, verdict: Verdict) -> Picture | None:
     figures = verdict.figures
     if not {"times", "distances", "usual"} <= set(figures):
         return None
     distances = [float("nan") if x is None else x for x in figures["distances"]]
-    times, usual, far = figures["times"], figures["usual"], figures["far"]
+    rows, usual, far = figures["times"], figures["usual"], figures["far"]
     caption = "How far each window, a row with those before it, lies from its nearest simulated ones. "
     caption += f"Circled: {len(far)} beyond 99 % of simulated windows."
     alt = f"Distances of the observed windows; {len(far)} are far."
-    return take("windows", lambda dark: windows_figure(times, distances, usual, dark=dark), alt, caption)
+    times = result.problem.when
+
+    def draw(dark: bool) -> Any:
+        return windows_figure(rows, distances, usual, times=times, dark=dark)
+
+    return take("windows", draw, alt, caption)
 
 
 def _replicates(result: Inference, verdict: Verdict) -> Picture | None:
@@ -121,6 +126,7 @@ def _replicates(result: Inference, verdict: Verdict) -> Picture | None:
     alt = f"The observed series over bands of simulated ones, and {len(observed)} summaries."
 
     def draw(dark: bool) -> Any:
-        return replicates_figure(problem.series, bands, observed, figures["interval"], dark=dark)
+        given: dict[str, Any] = {"times": problem.when, "dark": dark}
+        return replicates_figure(problem.series, bands, observed, figures["interval"], **given)
 
     return take("replicates", draw, alt, caption)

@@ -1,6 +1,6 @@
 """Tables of a report: plain text in rows, made from a result."""
 
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -8,12 +8,13 @@ import numpy as np
 from tsnl.methods.api import Inference
 from tsnl.methods.sequential.options import Sequential
 from tsnl.runtime.reader import remedy
+from tsnl.runtime.table import Table
+from tsnl.runtime.text import as_text, law
 from tsnl.simulation.failures import FailureLog
 from tsnl.store.codec import Unsaved
 
 MOST_FAILURES = 10
 SUMMED = ("simulations", "failed")
-MOST_ENTRIES = 12  # of an array that is written out
 # Of a record of a round or generation: key, heading, and how a number is written.
 COLUMNS = (
     ("phase", "phase", "{}"),
@@ -35,15 +36,6 @@ COLUMNS = (
     ("cost", "cost so far", "{:,}"),
     ("seconds", "seconds", "{:.1f}"),
 )
-
-
-@dataclass(frozen=True)
-class Table:
-    """Headings and rows of text; the first cell of a row is its heading."""
-
-    caption: str
-    head: list[str]
-    rows: list[list[str]]
 
 
 def number(value: Any, form: str = "{:.4g}") -> str:
@@ -175,6 +167,8 @@ def configuration(result: Inference) -> list[tuple[str, str]]:
     rows.append(("series", f"{len(problem.panel)} of {sizes} rows, {problem.d_y} column(s)"))
     if problem.columns:
         rows.append(("columns", ", ".join(problem.columns)))
+    for times, series in zip(problem.times, problem.panel, strict=False):
+        rows += [] if times is None else [("times", times.span(len(series)))]
     rows.append(("model", type(problem.model).__name__))
     rows += [(f"model, {k}", _text(v)) for k, v in getattr(problem.model, "parameters", {}).items()]
     rows += [(f"prior, {', '.join(names)}", law(d)) for names, d in problem.prior.distributions]
@@ -194,31 +188,7 @@ def options(value: Any, before: str = "") -> list[tuple[str, str]]:
     return rows
 
 
-def law(distribution: Any) -> str:
-    """A numpyro distribution with its arguments."""
-    names = [n for n in type(distribution).arg_constraints if hasattr(distribution, n)]
-    inside = ", ".join(f"{n}={_text(getattr(distribution, n))}" for n in names)
-    return f"{type(distribution).__name__}({inside})"
-
-
 def _text(value: Any) -> str:
     if isinstance(value, Unsaved):
         return f"{value.name} (a function)"
-    if callable(value) and not hasattr(value, "shape"):
-        return f"{getattr(value, '__name__', type(value).__name__)} (a function)"
-    if hasattr(value, "shape"):
-        array = np.asarray(value)
-        if array.size > MOST_ENTRIES:
-            return f"an array of shape {array.shape}"
-        value = array.tolist()
-    return _rounded(value)
-
-
-def _rounded(value: Any) -> str:
-    """As Python writes it, numbers with six digits at most."""
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if isinstance(value, list | tuple):
-        ends = "[]" if isinstance(value, list) else "()"
-        return ends[0] + ", ".join(_rounded(item) for item in value) + ends[1]
-    return str(value)
+    return as_text(value)

@@ -12,6 +12,7 @@ from tsnl.checks.replicates import replicate
 from tsnl.methods.api import Inference
 from tsnl.methods.particle.second import BEFORE
 from tsnl.problem.draws import constrained, thinned
+from tsnl.problem.times import Times
 from tsnl.runtime.seeds import key_of
 from tsnl.show.plots import (
     learning_figure,
@@ -63,15 +64,22 @@ def _plain(
     result: Inference, rows: Float[np.ndarray, "T d_y"], number: int | None, most: int
 ) -> Picture:
     which = "observed series" if number is None else f"observed series {number}"
-    alt = f"The {which}: {_size(rows)}."
+    times = _times(result, number)
+    alt = f"The {which}: {_size(rows, times)}."
     shown, names = rows[-MOST_SHOWN:, :most], result.problem.names[:most]
     start = len(rows) - len(shown)
     caption = alt + _rows_left_out(start, len(rows)) + left_out(most, rows.shape[1], "columns")
 
     def draw(dark: bool) -> Any:
-        return series_figure(shown, None, first=start + 1, names=names, dark=dark)
+        return series_figure(shown, None, first=start + 1, names=names, times=times, dark=dark)
 
     return take("series", draw, alt, caption)
+
+
+def _times(result: Inference, number: int | None) -> Times | None:
+    """Of a series, by its number from 1; None for the only one."""
+    times = result.problem.times
+    return times[0 if number is None else number - 1] if times else None
 
 
 def _rows_left_out(start: int, length: int) -> str:
@@ -89,7 +97,7 @@ def _one_step_bands(result: Inference, one: OneStep, seed: int, most: int) -> Pi
     caption = "Each row over what the kernel expects of it, given the rows before: the bands hold "
     caption += f"{percent(0.5)} and {percent(0.9)}."
     if odd:
-        times = ", ".join(f"t = {t}" for t in odd[:5])
+        times = ", ".join(_when(result.problem.when, t) for t in odd[:5])
         caption += f" Circled: {len(odd)} row(s) further out than any should be ({times})."
     return _bands(result, draws, "one step ahead", caption, odd, most)
 
@@ -113,12 +121,13 @@ def _bands(
     low, high = np.quantile(draws, [0.05, 0.95], axis=0)
     seen = np.isfinite(rows)
     share = float(((rows >= low) & (rows <= high))[seen].mean())
-    alt = f"The observed series, {_size(rows)}, over predictive bands: {percent(share)} of the entries "
-    alt += f"lie in the {percent(0.9)} band."
+    alt = f"The observed series, {_size(rows, result.problem.when)}, over predictive bands: "
+    alt += f"{percent(share)} of the entries lie in the {percent(0.9)} band."
     start = max(len(rows) - MOST_SHOWN, 0)
     shown, drawn = rows[start:, :most], draws[:, start:, :most]
     marked = [t for t in odd if t > start]
     given: dict[str, Any] = {"first": start + 1, "names": result.problem.names[:most], "label": label}
+    given["times"] = result.problem.when
     ends = np.stack([low, high])[:, start:]
     if any(view(shown[:, j], ends[:, :, j])[2] for j in range(shown.shape[1])):
         caption += " Where a band leaves the picture it is wider than drawn."
@@ -131,9 +140,15 @@ def _bands(
     return take("series", draw, alt, caption)
 
 
-def _size(rows: Float[np.ndarray, "T d_y"]) -> str:
+def _when(times: Times | None, t: int) -> str:
+    """A row, by its number and its time."""
+    return f"t = {t}" if times is None else f"t = {t}, {times.text([t - 1])[0]}"
+
+
+def _size(rows: Float[np.ndarray, "T d_y"], times: Times | None) -> str:
     missing = int(np.isnan(rows).sum())
     text = f"{len(rows):,} rows of {rows.shape[1]} column(s)"
+    text += "" if times is None else f", {times.span(len(rows))}"
     return f"{text}, {missing:,} entries missing" if missing else text
 
 
