@@ -82,6 +82,7 @@ FIELDS = {
     (Mixture, "num_components"): "whole",
     (Mixture, "depth"): "whole",
     (Mixture, "curved"): "flag",
+    (Mixture, "bends"): "many",
     (MAF, "num_layers"): "whole",
     (MAF, "num_hidden"): "whole",
     (Spline, "num_layers"): "whole",

@@ -8,6 +8,9 @@ kernels are compared by how likely they make the parameters that a held-out seri
 
 the log of its posterior probability among K others, over 1 / (K + 1). Jacobians cancel: kernels on
 different scales of y can be compared. Its expectation is largest for the true likelihood.
+
+The same score says how far a kernel can be trusted: with \(q^\beta\) in the place of q, it is largest at
+\(\beta = 1\) for the true likelihood, and below for a kernel that is too sure of itself.
 """
 
 import equinox as eqx
@@ -15,6 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
+from scipy.special import logsumexp
 
 from tsnl.kernel.examples import Examples, Simulated
 from tsnl.kernel.fitted import Kernel
@@ -23,48 +27,105 @@ from tsnl.kernel.split import split
 
 NUM_OTHERS = 64
 MOST_SERIES = 256
+SUPPORT = 20  # simulated parameters
+POWERS = np.geomspace(1.0, 0.01, 14)  # of the likelihood, that are tried
 
 
 def theta_scores(
     key: Key[Array, ""],
+    rng: np.random.Generator,
     kernel: Kernel,
     simulated: Simulated,
     chosen: Bool[np.ndarray, " N"],
-    others: Float[np.ndarray, "m size"],
     held_out: float,
 ) -> Float[np.ndarray, " n"]:
     """The score of each held-out series, by the member that did not see it.
 
     Args:
         key: a JAX random key.
-        kernel: learned with `np.random.default_rng(0)` in the place of `rng`.
+        rng: as it was before the kernel was learned with it: it gives the same split.
+        kernel: the kernel.
         simulated: the series.
-        chosen: those that the kernel learned from.
-        others: parameters to tell theirs from, near the posterior.
+        chosen: those that the kernel learned from, from whose parameters each series' is to be told.
         held_out: share of the series that each member was held to.
     """
+    return _score(_log_likelihoods(key, rng, kernel, simulated, chosen, held_out), 1.0)
+
+
+def trusted_power(
+    key: Key[Array, ""],
+    rng: np.random.Generator,
+    kernel: Kernel,
+    simulated: Simulated,
+    chosen: Bool[np.ndarray, " N"],
+    held_out: float,
+) -> float:
+    r"""The largest power \(\beta \le 1\) of the likelihood that held-out series do not speak against.
+
+    That is, whose mean score is within a standard error of the best. The arguments are those of
+    `theta_scores`.
+    """
+    values = _log_likelihoods(key, rng, kernel, simulated, chosen, held_out)
+    values = values[np.isfinite(values).all(axis=1)]
+    if len(values) < 2:
+        return 1.0
+    scores = np.array([_score(values, power) for power in POWERS])
+    lead = scores[scores.mean(axis=1).argmax()] - scores
+    error = lead.std(axis=1) / np.sqrt(lead.shape[1] - 1)
+    return float(POWERS[np.argmax(lead.mean(axis=1) <= error)])
+
+
+def supported_power(log_likelihoods: Float[np.ndarray, " n"]) -> float:
+    """The largest power that leaves `SUPPORT` of the simulated parameters effective, or one.
+
+    A posterior that few simulated parameters are in rests on what a kernel makes of none.
+    """
+    found = log_likelihoods[np.isfinite(log_likelihoods)]
+    for power in POWERS:
+        weights = np.exp(power * (found - found.max(initial=-np.inf)))
+        if weights.sum() ** 2 >= SUPPORT * (weights**2).sum():
+            return float(power)
+    return float(POWERS[-1])
+
+
+def _score(values: Float[np.ndarray, "n others"], power: float) -> Float[np.ndarray, " n"]:
+    """Of the first of some log-likelihoods, raised to a power, among all."""
+    values = power * values
+    return values[:, 0] - logsumexp(values, axis=1) + np.log(values.shape[1])
+
+
+def _log_likelihoods(
+    key: Key[Array, ""],
+    rng: np.random.Generator,
+    kernel: Kernel,
+    simulated: Simulated,
+    chosen: Bool[np.ndarray, " N"],
+    held_out: float,
+) -> Float[np.ndarray, "n others"]:
+    """Of each held-out series at its own parameters, and at others."""
     spec = kernel.spec
     rows = targets_of(spec, simulated, chosen)
-    _, held = split(np.random.default_rng(0), rows, spec.num_members, held_out, spec.lag)
+    _, held = split(rng, rows, spec.num_members, held_out, spec.lag)
     series = np.flatnonzero(held.any(axis=(0, 2)))[:MOST_SERIES]
     member = held.any(axis=2).argmax(axis=0)[series]
     seen = np.isfinite(spec.rows(simulated.series))
     examples = prepare(key, spec, kernel.scaling, simulated, seen)
-    rng = np.random.default_rng(0)
-    some = others[rng.choice(len(others), NUM_OTHERS)].astype(jnp.result_type(float))
+    others, pick = simulated.z[chosen], np.random.default_rng(0)
+    some = others[pick.choice(len(others), NUM_OTHERS)].astype(jnp.result_type(float))
     index = np.resize(series, MOST_SERIES), np.resize(member, MOST_SERIES)
-    return np.asarray(_scores(kernel, examples, rows, *index, some), dtype=float)[: len(series)]
+    found = _evaluate(kernel, examples, rows, *index, some)
+    return np.asarray(found, dtype=float)[: len(series)]
 
 
 @eqx.filter_jit
-def _scores(
+def _evaluate(
     kernel: Kernel,
     examples: Examples,
     rows: Bool[Array | np.ndarray, "N T"],
     series: Int[Array | np.ndarray, " n"],
     member: Int[Array | np.ndarray, " n"],
     others: Float[Array | np.ndarray, "K size"],
-) -> Float[Array, " n"]:
+) -> Float[Array, "n others"]:
     arrays, static = eqx.partition(kernel.members, eqx.is_array)
     others = kernel.scaling.standardise_z(jnp.asarray(others))
 
@@ -77,7 +138,6 @@ def _scores(
             log_q = own.head.log_probs(examples.targets[i], features, theta)
             return jnp.sum(jnp.where(jnp.asarray(rows)[i], log_q, 0.0))
 
-        values = jax.vmap(total)(jnp.concatenate([examples.theta[i][None], others]))
-        return values[0] - jax.nn.logsumexp(values) + jnp.log(len(values))
+        return jax.vmap(total)(jnp.concatenate([examples.theta[i][None], others]))
 
     return jax.lax.map(one, (jnp.asarray(series), jnp.asarray(member)))

@@ -1,7 +1,7 @@
 """The posterior that a prior and a likelihood, learned or exact, define for some series."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import equinox as eqx
@@ -37,6 +37,17 @@ class LogDensity(eqx.Module):
         return self.prior.log_prob_unconstrained(z) + self.likelihood(z)
 
 
+class Power(eqx.Module):
+    r"""\(\beta \log p(y \mid \theta)\)."""
+
+    likelihood: Callable[[Float[Array, " size"]], Float[Array, ""]]
+    power: Float[Array, ""]
+
+    def __call__(self, z: Float[Array, " size"]) -> Float[Array, ""]:
+        """Of z."""
+        return self.power * self.likelihood(z)
+
+
 @dataclass(frozen=True, eq=False)
 class Posterior:
     r"""\(p(\theta \mid y) \propto p(\theta) \, p(y_{1:T} \mid \theta)\), unnormalised.
@@ -64,6 +75,10 @@ class Posterior:
         known = None if kernel.spec.whole else inputs
         likelihood = SurrogateLikelihood.of(kernel, *rows, inputs=known, completion=completion)
         return Posterior(prior, likelihood, panel, inputs)
+
+    def to_the_power(self, power: float) -> "Posterior":
+        """With the likelihood raised to a power: below one, closer to the prior."""
+        return replace(self, likelihood=Power(self.likelihood, jnp.asarray(power, dtype=float)))
 
     @property
     def kernel(self) -> Kernel | None:

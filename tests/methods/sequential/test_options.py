@@ -46,7 +46,10 @@ def problem(inputs=None):
 
 def test_many_simulations_get_a_kernel_with_more_weights():
     few, many = (TSNL(budget=budget).spec(problem(), 4) for budget in (1999, 2000))
-    assert (few.head, many.head) == (Mixture(curved=False), Mixture(curved=True))
+    assert (few.head, many.head) == (
+        Mixture(curved=False, bends=16),
+        Mixture(curved=True, bends=32),
+    )
     assert (len(few.memory[1].rates), many.memory[1].rates) == (3, FINE)
 
 
@@ -56,4 +59,4 @@ def test_what_is_given_stays():
 
 
 def test_with_inputs_the_kernel_stays_compact():
-    assert TSNL(budget=5000).spec(problem(np.ones(50)), 4).head == Mixture(curved=False)
+    assert TSNL(budget=5000).spec(problem(np.ones(50)), 4).head == Mixture(curved=False, bends=16)

@@ -51,13 +51,13 @@ class Rows(NamedTuple):
     """Rows to look at before training begins.
 
     Attributes:
-        y, features: of each row.
+        y, features: of each row; y may be one of its components alone.
         theta: of each series.
         series: which series a row is of.
         share: rows that each of these stands for.
     """
 
-    y: Float[Array, "n d_y"]
+    y: Float[Array, "n ..."]
     features: Float[Array, "n F"]
     theta: Float[Array, "N size"]
     series: Int[Array, " n"]

@@ -2,10 +2,10 @@ r"""A regression with a mixture of Gaussians for its noise, autoregressive over 
 
 Component j of y, given features c, parameters \(\theta\) and the components before it:
 
-1. A linear regression whose weights depend on theta, for the mean and for the log-scale,
-   \(m = w(\theta)^T c + w_0(\theta)\), \(\log s = v(\theta)^T c + v_0(\theta)\),
-   gives the residual \(e_j = (y_j - m) / s\). With w smooth in theta this is the form of the Kalman
-   filter's one-step prediction.
+1. A regression whose weights depend on theta, for the mean and for the log-scale,
+   \(m = w(\theta)^T c + w_0(\theta)\), \(\log s = v(\theta)^T c + v_0(\theta)\), gives the residual
+   \(e_j = (y_j - m) / s\). Here c is the features, and bent combinations \(\tanh(A c + b)\) of them.
+   With w smooth in theta this is the form of the Kalman filter's one-step prediction.
 2. The residuals before it are taken out: first linearly, \(e_j \sqrt{1 + |a|^2} - a^T e_{<j}\) with
    \(a = \sinh r(\theta)\), which is the conditional of correlated normals; then by bent functions of
    them, in mean and log-scale, for heavier tails.
@@ -31,11 +31,21 @@ from jax import lax
 from jaxtyping import Array, Float, Key
 
 from tsnl.kernel.heads.base import Groups, Head, Rows, num_features
-from tsnl.kernel.heads.regression import Part, decouple, level, num_terms, regression, soft
+from tsnl.kernel.heads.regression import (
+    Part,
+    decouple,
+    extended,
+    level,
+    num_terms,
+    regression,
+    soft,
+)
 from tsnl.kernel.heads.ridge import ridge_start
-from tsnl.kernel.heads.weight_prior import minus_log_prior
+from tsnl.kernel.heads.weight_prior import minus_log_prior, with_bends
 from tsnl.runtime.checked import DEEPEST, check_fields
 from tsnl.store.registry import register
+
+STEEP = 1.5  # size of a bent combination of features of unit size, at the start
 
 
 @register
@@ -48,17 +58,23 @@ class Mixture:
         width, depth: of the network that shapes the mixture; width 0 leaves it out.
         curved: whether the weights of step 1 bend with theta; None lets `TSNL` choose by the number of
             simulations, and is False elsewhere.
+        bends: bent combinations of features in step 1; None lets `TSNL` choose by the number of
+            simulations, and is 0 elsewhere.
     """
 
     num_components: int = 4
     width: int = 32
     depth: int = 2
     curved: bool | None = None
+    bends: int | None = None
 
     def __post_init__(self) -> None:
         check_fields(self)
-        if self.num_components < 1 or not 1 <= self.depth <= DEEPEST or self.width < 0:
-            raise ValueError(f"{self}: expected a component, width 0 or more, depth 1 to {DEEPEST}.")
+        least = min(self.width, self.bends or 0)
+        if self.num_components < 1 or not 1 <= self.depth <= DEEPEST or least < 0:
+            raise ValueError(
+                f"{self}: expected a component, width and bends 0 or more, depth 1 to {DEEPEST}."
+            )
 
     def make(self, key: Key[Array, ""], d_y: int, groups: Groups, size: int) -> "MixtureHead":
         """A fresh head."""
@@ -77,7 +93,10 @@ class Mixture:
 
     def start(self, head: "MixtureHead", rows: Rows) -> "MixtureHead":
         """The weights of step 1 at their ridge regression."""
-        for j, (mean, offset) in enumerate(ridge_start(rows, head.groups)):
+        groups = with_bends(head.groups, self.bends or 0)
+        for j, part in enumerate(head.parts):
+            seen = rows._replace(y=rows.y[:, j], features=extended(part, rows.features))
+            mean, offset = ridge_start(seen, groups)
             mean = head.parts[j].mean.at[: len(mean)].set(mean)
             head = eqx.tree_at(_regression_of(j), head, (mean, offset))
         return head
@@ -241,20 +260,23 @@ def _fresh(key: Key[Array, ""], options: Mixture, count: int, size: int, j: int)
     """Weights at their start: regressions at zero, the network random with a small last layer."""
     keys = jax.random.split(key, options.depth + 1)
     p, p2 = num_terms(size, bool(options.curved)), 1 + size + comb(size + 1, 2)
-    k = options.num_components
+    k, bends = options.num_components, options.bends or 0
     sizes = [count + j + size, *[options.width] * options.depth]
     pairs = pairwise(sizes) if options.width else ()
     layers = [
         (jax.random.normal(keys[i], (a, b)) / np.sqrt(a), jnp.zeros(b)) for i, (a, b) in enumerate(pairs)
     ]
+    key_slope, key_place = jax.random.split(jax.random.fold_in(key, 1))
+    slopes = STEEP * jax.random.normal(key_slope, (count, bends)) / np.sqrt(count)
     widths = jnp.where(jnp.arange(k) % 2, 0.2, -0.2)
     return Part(
-        mean=jnp.zeros((p, count)),
-        scale=jnp.zeros((p, count)),
+        mean=jnp.zeros((p, count + bends)),
+        scale=jnp.zeros((p, count + bends)),
         offset=jnp.zeros((p2, 2)),
         couple=jnp.zeros((p2, j)),
         curve=jnp.zeros((p2, 2 * j, 2)),
         shape=jnp.concatenate([jnp.zeros(k), jnp.linspace(-0.2, 0.2, k), widths]),
         layers=layers,
         out=0.02 * jax.random.normal(keys[-1], (options.width, 3 * k)),
+        bends=(slopes, jax.random.normal(key_place, (bends,))),
     )

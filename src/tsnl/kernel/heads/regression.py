@@ -17,17 +17,19 @@ from jaxtyping import Array, Float
 class Part(eqx.Module):
     """The weights of one component of y; P1 = 1 + size, P2 = P1 + size (size + 1) / 2.
 
-    P is P1, or P2 where the features' weights bend with theta (see `num_terms`).
+    P is P1, or P2 where the features' weights bend with theta (see `num_terms`). E is F and the number
+    of bent features (see `extended`).
     """
 
-    mean: Float[Array, "P F"]
-    scale: Float[Array, "P F"]
+    mean: Float[Array, "P E"]
+    scale: Float[Array, "P E"]
     offset: Float[Array, "P2 2"]
     couple: Float[Array, "P2 before"]
     curve: Float[Array, "P2 twice 2"]
     shape: Float[Array, " heads"]
     layers: list[tuple[Array, Array]]
     out: Float[Array, "width heads"]
+    bends: tuple[Float[Array, "F bent"], Float[Array, " bent"]]
 
 
 class Regression(NamedTuple):
@@ -74,9 +76,18 @@ def bases(theta: Float[Array, "... size"]) -> tuple[Float[Array, "... P1"], Floa
     return linear, lax.concatenate([linear, products], axis)
 
 
+def extended(part: Part, c: Float[Array, "... F"]) -> Float[Array, "... E"]:
+    """Features, and bent combinations of them: what is not linear in the past, yet simple in theta."""
+    weight, bias = part.bends
+    if not weight.shape[1]:
+        return c
+    return lax.concatenate([c, lax.tanh(soft(c, 4.0) @ weight + bias)], c.ndim - 1)
+
+
 def regression(part: Part, c: Float[Array, "... F"], theta: Float[Array, "... size"]) -> Regression:
     """Step 1 of the module's text, and the coefficients of step 2."""
     _, quadratic = bases(theta)
+    c = extended(part, c)
     offset = quadratic @ part.offset
     terms = quadratic[..., : len(part.mean)]
     mean = _sum((terms @ part.mean) * c) + offset[..., 0]

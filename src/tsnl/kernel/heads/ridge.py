@@ -15,8 +15,8 @@ PSEUDO = 2.0  # rows of pooled variance behind each series' own
 JITTER = 3e-6  # added to a unit diagonal: features of the past are close to collinear
 
 
-def ridge_start(rows: Rows, groups: Groups) -> list[tuple[Float[Array, "P1 F"], Float[Array, "P2 2"]]]:
-    """For each component of y, the weights of the mean and the offsets of mean and log-scale.
+def ridge_start(rows: Rows, groups: Groups) -> tuple[Float[Array, "P1 F"], Float[Array, "P2 2"]]:
+    """Of rows of one component of y, the weights of the mean and the offsets of mean and log-scale.
 
     Two sweeps of generalised ridge regression on (1, theta) x features: the residual variance of each
     series gives the variance as a function of theta, and that weighs the rows of the next sweep.
@@ -33,25 +33,22 @@ def ridge_start(rows: Rows, groups: Groups) -> list[tuple[Float[Array, "P1 F"], 
     precision = jnp.concatenate([(1 / (linear_sd * mean_sd) ** 2).ravel(), 1 / quadratic_sd[:, 0] ** 2])
     weight = jax.ops.segment_sum(jnp.ones(num_rows), series, num_series)
 
-    def component(target: Array) -> tuple[Array, Array]:
-        def sweep(_: Any, before: tuple[Array, Array]) -> tuple[Array, Array]:
-            log_sd = before[1]
-            inverse = share * jnp.exp(-2 * jnp.clip(quadratic @ log_sd, -6, 3))[series][:, None]
-            gram = (design * inverse).T @ design + jnp.diag(precision)
-            solution = _solve(gram, (design * inverse).T @ target)
-            square = jax.ops.segment_sum((target - design @ solution) ** 2, series, num_series)
-            pooled = jnp.sum(square) / num_rows
-            logs = 0.5 * jnp.log((square + PSEUDO * pooled) / (weight + PSEUDO) + 1e-8)
-            ridge = jnp.diag(1 / quadratic_sd[:, 0] ** 2)
-            weighted = quadratic * weight[:, None] * share
-            return solution, _solve(weighted.T @ quadratic + ridge, weighted.T @ logs)
+    def sweep(_: Any, before: tuple[Array, Array]) -> tuple[Array, Array]:
+        log_sd = before[1]
+        inverse = share * jnp.exp(-2 * jnp.clip(quadratic @ log_sd, -6, 3))[series][:, None]
+        gram = (design * inverse).T @ design + jnp.diag(precision)
+        solution = _solve(gram, (design * inverse).T @ y)
+        square = jax.ops.segment_sum((y - design @ solution) ** 2, series, num_series)
+        pooled = jnp.sum(square) / num_rows
+        logs = 0.5 * jnp.log((square + PSEUDO * pooled) / (weight + PSEUDO) + 1e-8)
+        ridge = jnp.diag(1 / quadratic_sd[:, 0] ** 2)
+        weighted = quadratic * weight[:, None] * share
+        return solution, _solve(weighted.T @ quadratic + ridge, weighted.T @ logs)
 
-        begin = jnp.zeros(design.shape[1]), jnp.zeros(quadratic.shape[1]).at[0].set(-0.35)
-        solution, log_sd = jax.lax.fori_loop(0, 2, sweep, begin)
-        mean = solution[: linear.shape[1] * c.shape[1]].reshape(linear.shape[1], c.shape[1])
-        return mean, jnp.stack([solution[mean.size :], log_sd], axis=1)
-
-    return [component(y[:, j]) for j in range(y.shape[1])]
+    begin = jnp.zeros(design.shape[1]), jnp.zeros(quadratic.shape[1]).at[0].set(-0.35)
+    solution, log_sd = jax.lax.fori_loop(0, 2, sweep, begin)
+    mean = solution[: linear.shape[1] * c.shape[1]].reshape(linear.shape[1], c.shape[1])
+    return mean, jnp.stack([solution[mean.size :], log_sd], axis=1)
 
 
 def _solve(gram: Float[Array, "p p"], right: Float[Array, " p"]) -> Float[Array, " p"]:

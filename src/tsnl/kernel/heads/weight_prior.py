@@ -16,6 +16,7 @@ from jaxtyping import Array, Float, Int
 
 from tsnl.kernel.heads.base import Groups, num_features
 from tsnl.kernel.heads.regression import Part, num_parameters
+from tsnl.kernel.memory.base import Group
 
 # Prior standard deviations, found by measurement on the linear, volatility and predator-prey problems;
 # those of a feature's weight at theta's centre come with the memory that makes the feature.
@@ -23,7 +24,14 @@ SLOPE, SQUARE = 0.3, 0.1  # of a weight's change with theta and with products, o
 OFFSET, OFFSET_SLOPE, OFFSET_SQUARE = 3.0, 1.0, 0.3  # of offsets: constant, linear, products
 CURVE = 1 / 3
 OUT, HIDDEN = 1.0, 3.0
+BENT = (0.3, 0.2)  # of a bent feature's weight, in the mean and in the log-scale
+PLACE = 2.0  # of where a bend is
 TYPICAL = 0.2  # size of a group that is not needed, over the sds above
+
+
+def with_bends(groups: Groups, count: int) -> Groups:
+    """Kinds of features, and the bent ones."""
+    return (*groups, Group.of(BENT, np.ones(count))) if count else groups
 
 
 def feature_sd(groups: Groups) -> tuple[Float[np.ndarray, " F"], Float[np.ndarray, " F"]]:
@@ -75,8 +83,10 @@ def make_table(part: Part, groups: Groups) -> Table:
     inverse = jax.tree.map(np.zeros_like, shapes)
     group = jax.tree.map(lambda leaf: np.full(leaf.shape, -1), shapes)
     count = itertools.count()
-    size = num_parameters(part)
+    size, own = num_parameters(part), num_features(groups)
+    groups = with_bends(groups, len(part.bends[1]))
     mean_sd, scale_sd = feature_sd(groups)
+    largest = np.maximum(mean_sd, scale_sd)[:own, None]
     weight, quadratic = slope_sd(size)
     inverse.shape[:], inverse.out[:] = 1.0, 1 / OUT
     for name, sd in (("mean", mean_sd), ("scale", scale_sd)):
@@ -92,9 +102,11 @@ def make_table(part: Part, groups: Groups) -> Table:
     for i, (weight, _) in enumerate(inverse.layers):
         weight[:] = np.sqrt(weight.shape[1]) / HIDDEN
         if i == 0:
-            weight[: num_features(groups)] /= np.maximum(mean_sd, scale_sd)[:, None]
+            weight[:own] /= largest
             for row in group.layers[0][0][-size:]:
                 row[:] = next(count)
+    inverse.bends[0][:] = np.sqrt(own) / HIDDEN * largest.max(initial=0.0) / largest
+    inverse.bends[1][:] = 1 / PLACE
     ids = np.concatenate([leaf.ravel() for leaf in jax.tree.leaves(group)])
     precision = np.concatenate([leaf.ravel() for leaf in jax.tree.leaves(inverse)])
     names, sizes = np.unique(ids[ids >= 0], return_counts=True)

@@ -1,5 +1,6 @@
 """Sequential neural likelihood: propose, simulate, learn, sample, repeat."""
 
+import copy
 import time
 import warnings
 from dataclasses import replace
@@ -15,6 +16,7 @@ from tsnl.kernel.lag import LagChoice, by_acf, by_score
 from tsnl.kernel.learn import learn
 from tsnl.kernel.member import fresh_head
 from tsnl.kernel.scaling import is_stationary
+from tsnl.kernel.select import supported_power, trusted_power
 from tsnl.kernel.training import Fit
 from tsnl.methods.api import Outcome
 from tsnl.methods.sequential.extremes import count_extreme, extreme_note
@@ -32,6 +34,7 @@ from tsnl.methods.sequential.units import choose_transforms, fit_units
 from tsnl.posterior import Posterior, sample_posterior
 from tsnl.problem import Problem
 from tsnl.runtime.progress import Progress
+from tsnl.sampling.defensive import values
 from tsnl.simulation import Table
 
 CONVERGED = 0.15  # shift of mean and of log sd, in posterior sds, below which a round was idle
@@ -71,7 +74,8 @@ def one_round(
         simulated = take_table(problem, state.simulated, problem.model)
     else:
         count = options.affordable(state.number, state.simulated.cost, problem.length)
-        z = propose(keys[0], rng, problem, state.z, count, options.widen)
+        power = state.history[-1]["power"] if state.history else 1.0
+        z = propose(keys[0], rng, problem, state.z, count, options.widen**power)
         simulated = simulate_at(key_simulate, problem, state.simulated, z)
     clock.append(time.perf_counter())
 
@@ -82,18 +86,23 @@ def one_round(
     patterns = [np.isfinite(one) for one in problem.panel]
     effort = DRAFT if draft else 1.0
     given = (scaling, simulated.all, chosen, patterns, options.training, effort)
+    before = copy.deepcopy(rng)
     kernel, fit = learn_robustly(keys[1], rng, form.spec, *given)
+    seen = (simulated.all, chosen, options.training.held_out)
+    trusted = 1.0 if form.spec.whole else trusted_power(keys[1], before, kernel, *seen)
     clock.append(time.perf_counter())
 
     learned = (kernel, problem.panel, problem.inputs, simulated.completion())
     posterior = Posterior.learned(problem.prior, *learned)
+    power = max(trusted, supported_power(values(posterior.likelihood, simulated.there.z)))
+    posterior = posterior.to_the_power(power if draft else 1.0)
     sampler = options.sampler
     if draft:
         sampler = draft_sampler(sampler, options.sizes[state.number + 1])
     points, spread = where_to_start(simulated, state.z)
     draws = sample_posterior(keys[2], posterior, points, sampler, spread)
     clock.append(time.perf_counter())
-    figures = record(simulated, fit, draws, state.z, clock)
+    figures = record(simulated, fit, draws, state.z, clock) | {"power": power, "trusted": trusted}
     figures |= count_extreme(form.spec, scaling, simulated)
     return state.after(simulated, form, kernel, draws, figures)
 

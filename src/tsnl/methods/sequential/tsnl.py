@@ -12,6 +12,7 @@ from tsnl.problem import Problem
 from tsnl.store.registry import register
 
 MANY = 2000  # simulations from which on more weights are better, without inputs (decision 0015)
+BENDS = (16, 32)  # bent features of few simulations, and of many
 FINE = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)  # rates of its decays
 
 
@@ -63,8 +64,10 @@ class TSNL(Sequential):
         rich = sum(self.sizes) >= MANY and problem.d_u == 0
         decays = self.decays if self.decays is not None else FINE if rich else Decays().rates
         head = self.head
-        if isinstance(head, Mixture) and head.curved is None:
-            head = replace(head, curved=rich)
+        if isinstance(head, Mixture):
+            curved = rich if head.curved is None else head.curved
+            bends = BENDS[rich] if head.bends is None else head.bends
+            head = replace(head, curved=curved, bends=bends)
         return KernelSpec(
             head=head,
             memory=(Lags(lag), Decays(tuple(decays)), *self.memory),

@@ -117,5 +117,5 @@ def _scores(
         kernel, _ = learn(key, np.random.default_rng(0), *given, effort=TRIED)
     except FloatingPointError:
         return np.full(1, np.nan)
-    others = simulated.z[chosen]
-    return theta_scores(key, kernel, simulated, chosen, others, options.training.held_out)
+    rng = np.random.default_rng(0)
+    return theta_scores(key, rng, kernel, simulated, chosen, options.training.held_out)
