@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -13,6 +14,7 @@ import pytest
 import tsnl
 from paper.problems import linear_reference
 from tsnl.methods.api import Outcome
+from tsnl.methods.particle.second import BEFORE
 from tsnl.models import LinearGaussian
 from tsnl.posterior import Posterior
 from tsnl.posterior.evidence import tempered_evidence
@@ -76,6 +78,62 @@ def test_evidence_needs_a_likelihood():
         replace(result(), posterior=None).evidence()
     with pytest.raises(ValueError, match="num_runs is 1, expected at least 2"):
         result().evidence(num_runs=1)
+
+
+class Off(eqx.Module):
+    """The exact likelihood, and so many nats more."""
+
+    exact: Any
+    nats: float
+
+    def __call__(self, z):
+        return self.exact(z) + self.nats
+
+
+class ByKernel(Posterior):
+    """Taken for one by a kernel."""
+
+    kernel = "stands for one"
+
+
+def learned(nats, **changes):
+    """A result whose kernel puts the likelihood too high by so many nats everywhere."""
+    base = result()
+    posterior = ByKernel(PRIOR, Off(base.posterior.likelihood, nats), base.problem.panel)
+    return replace(base, posterior=posterior, **changes)
+
+
+QUICK = {"num_particles": 50, "num_runs": 2}
+
+
+def test_an_evidence_by_a_kernel_says_so_and_how_far_it_is_off():
+    with pytest.warns(UserWarning, match=r"0.60 ± 0.00 nats too high. Better: result.correct\(seed=0\)"):
+        found = learned(0.6).evidence(**QUICK)
+    assert found.source == "kernel"
+    assert found.kernel_error == pytest.approx(0.6, abs=1e-3)
+    assert "it rests on the kernel alone, and by the exact likelihood it is 0.60" in str(found)
+    near = learned(-0.05).evidence(**QUICK)  # no warning
+    assert near.kernel_error == pytest.approx(-0.05, abs=1e-3)
+    assert "nats too low" in near.note
+    bare = learned(0.6).evidence(**QUICK, num_filters=0)
+    assert bare.kernel_error is None
+    assert bare.note == "it rests on the kernel alone; better: result.correct(seed=0).evidence()"
+    with pytest.raises(ValueError, match="num_filters is -1, expected at least 0"):
+        learned(0.6).evidence(num_filters=-1)
+
+
+def test_an_evidence_by_a_kernel_without_densities_says_so():
+    black_box = Problem.of(lambda rng, theta: rng.normal(size=20), PRIOR, SERIES)
+    found = learned(0.6, problem=black_box).evidence(**QUICK)
+    assert "no densities are known to correct it by: see result.check(local=True)" in found.note
+    assert found.kernel_error is None
+
+
+def test_chains_of_delayed_acceptance_have_no_evidence_of_their_own():
+    chains = {BEFORE: result().unconstrained()}
+    with pytest.warns(UserWarning, match="correct by tsnl.Correct"):
+        found = learned(0.6, arrays=chains).evidence(**QUICK)
+    assert found.source == "kernel"
 
 
 class Elsewhere(eqx.Module):

@@ -1,17 +1,23 @@
 """What can be asked of a result without a new inference: exact posterior, evidence, other priors."""
 
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import jax
+
+from tsnl.likelihood.target import has_target
 from tsnl.methods import Correct
 from tsnl.methods.api import Inference, check_capabilities
-from tsnl.methods.particle.second import Second, draft_of
+from tsnl.methods.particle.kernel_error import kernel_error
+from tsnl.methods.particle.second import BEFORE, Second, draft_of
 from tsnl.methods.prior_change import reweighed
 from tsnl.posterior.evidence import Evidence, tempered_evidence
 from tsnl.problem import Prior
-from tsnl.runtime.checked import check_field, check_seed
+from tsnl.runtime.checked import check_field, check_seed, whole_number
 from tsnl.runtime.progress import progress_for
+from tsnl.runtime.reader import remedy
 from tsnl.runtime.seeds import key_of
 from tsnl.sampling.importance import MAX_K_HAT
 from tsnl.store import results
@@ -87,16 +93,22 @@ class FollowUp(Inference):
             results.write(store.path, found, store.mark)
         return found
 
-    def evidence(self, *, seed: int = 0, num_particles: int = 250, num_runs: int = 8) -> Evidence:
+    def evidence(
+        self, *, seed: int = 0, num_particles: int = 250, num_runs: int = 8, num_filters: int = 64
+    ) -> Evidence:
         """The log-evidence log p(y) with its standard error.
 
         Of a result of `tsnl.Correct` that of its weights, by the right likelihood; of others by
         sequential Monte Carlo from the prior to the posterior, with the kernel and without a simulation.
+        That rests on the kernel alone, and the note says so; where the model has densities, some filter
+        runs at draws say how far it is off, with a warning where that is certain and matters.
 
         Args:
             seed: one integer.
             num_particles: of each run.
             num_runs: whose spread is the standard error.
+            num_filters: draws, at most 64, where the kernel is held against the right likelihood, by a
+                filter of 100 particles each, or by the exact one; 0 for none.
 
         Raises:
             TypeError: there is no posterior as a function.
@@ -111,8 +123,30 @@ class FollowUp(Inference):
             raise TypeError(
                 f"{type(self.method).__name__} has no likelihood to average over the prior: use TSNL."
             )
+        whole_number("num_filters", num_filters, 0)
         options = {"num_particles": num_particles, "num_runs": num_runs}
-        return tempered_evidence(self.posterior, seed=seed, **options)
+        found = tempered_evidence(self.posterior, seed=seed, **options)
+        return found if found.source != "kernel" else self._by_kernel(found, seed, num_filters)
+
+    def _by_kernel(self, found: Evidence, seed: int, num_filters: int) -> Evidence:
+        """With what there is to say of an evidence that rests on a kernel."""
+        text, nats = "it rests on the kernel alone", None
+        if not has_target(self.problem):
+            text += ", and no densities are known to correct it by: "
+            text += remedy(python="see result.check(local=True)", command="see tsnl check RUN --local")
+            return replace(found, note="; ".join(filter(None, [found.note, text])))
+        how = remedy(python="result.correct(seed=0).evidence()", command="tsnl correct RUN")
+        if BEFORE in self.arrays:
+            how = remedy(python="correct by tsnl.Correct()", command="tsnl correct without --delayed")
+        if num_filters:
+            assert self.posterior is not None
+            key, z = jax.random.fold_in(key_of(seed), 1), self.arrays.get(BEFORE, self.unconstrained())
+            error = kernel_error(key, self.problem, self.posterior, z, num_filters)
+            text, nats = f"{text}, and {error}", error.nats
+            if error.matters:
+                warnings.warn(f"The log-evidence is off: {error}. Better: {how}.", stacklevel=3)
+        note = "; ".join(filter(None, [found.note, f"{text}; better: {how}"]))
+        return replace(found, note=note, kernel_error=nats)
 
     def with_prior(self, prior: Prior, *, seed: int = 0) -> "Result":
         """The posterior under another prior of the same parameters: these draws, weighed anew.

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 import pytest
+from scipy.stats import binom
 
 import tsnl
 from tsnl.checks.local import check_law, check_local, features
@@ -87,12 +88,44 @@ def test_the_kernels_law_against_the_simulators():
     assert same.verdict == "pass"
     other = check_law(walks(rng, 0.5), walks(rng, 0.95))
     assert other.verdict == "fail"
-    assert other.figures["c2st"] > 0.75
+    assert other.figures["share"] > 0.75
+    assert other.figures["pairs"] == 120  # the first of five blocks is learned from only
     assert "result.refine" in other.remedy
     few = check_law(walks(rng, 0.5, n=20), walks(rng, 0.5, n=20))
     assert few.verdict == "look"
     assert "Only 20 series" in few.sentence
     assert features(walks(rng, 0.5, n=3)).shape == (3, 16)
+
+
+def test_a_small_difference_is_no_failure(monkeypatch):
+    monkeypatch.setattr("tsnl.checks.local.told_apart", lambda p, q: (100, 159))
+    series = np.zeros((199, 5, 1))
+    found = check_law(series, series)
+    assert found.verdict == "look"
+    assert "63 of 100 pairs" in found.sentence
+    assert found.figures["p_value"] == pytest.approx(binom.sf(99, 159, 0.5))
+    monkeypatch.setattr("tsnl.checks.local.told_apart", lambda p, q: (89, 159))
+    assert check_law(series, series).verdict == "pass"  # p = 0.08
+    monkeypatch.setattr("tsnl.checks.local.told_apart", lambda p, q: (0, 0))
+    assert check_law(series, series).figures["p_value"] == 1.0  # nothing but the same
+
+
+def test_a_pair_with_a_failed_series_is_left_out():
+    rng = np.random.default_rng(1)
+    one, other = walks(rng, 0.5, n=60), walks(rng, 0.5, n=60)
+    one[:6], other[3:12] = np.nan, np.inf
+    assert check_law(one, other).sentence.startswith("Only 48 series")
+
+
+@pytest.mark.slow
+def test_a_right_kernel_is_suspected_as_often_as_said():
+    """Pairs share their rho, as those of the kernel and the simulator share theta."""
+    rng, found = np.random.default_rng(2), []
+    for _ in range(100):
+        rho = rng.uniform(0.2, 0.9, size=(99, 1))
+        found.append(check_law(walks(rng, rho, n=99), walks(rng, rho, n=99)).figures["p_value"])
+    for level in (0.05, 0.5):
+        assert np.sum(np.array(found) < level) <= binom.ppf(0.9999, 100, level)
 
 
 @pytest.mark.slow

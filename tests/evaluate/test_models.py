@@ -1,5 +1,6 @@
 """Models of the same data side by side."""
 
+import warnings
 from dataclasses import replace
 from functools import cache
 
@@ -11,7 +12,7 @@ import pytest
 import tsnl
 from paper.problems import linear_reference
 from tsnl import MCMC, TSNL, ExactMCMC, Training
-from tsnl.evaluate.models import Comparison, compare_models, discrete
+from tsnl.evaluate.models import Comparison, _kernel_notes, compare_models, discrete
 from tsnl.kernel import Mixture
 from tsnl.methods.api import Outcome
 from tsnl.models import LinearGaussian
@@ -46,6 +47,25 @@ def test_evidences_become_probabilities():
     assert "-30.00 ± 0.10" in str(found)
     odds = compare_models(given, scores=False, prior={"walk": 1.0, "noise": 9.0})
     assert odds.probabilities["walk"] == pytest.approx(1 / (1 + 9 * np.exp(-2.0)))
+
+
+def test_kernels_that_are_off_may_hide_the_best():
+    evidences = {
+        "a": Evidence(-30.0, 0.1, "kernel", "it rests on the kernel alone", 0.7),
+        "b": Evidence(-30.4, 0.1, "kernel", "it rests on the kernel alone", 0.1),
+    }
+    assert _kernel_notes(evidences) == ["Less what the kernels are off by, b has the largest evidence."]
+    less = {**evidences, "a": Evidence(-30.0, 0.1, "kernel", "", 0.2)}
+    assert _kernel_notes(less) == []
+    untold = {**evidences, "a": Evidence(-30.0, 0.1, "kernel", "", float("nan"))}
+    assert _kernel_notes(untold) == []
+
+
+def test_notes_of_evidences_are_told(monkeypatch):
+    told = Evidence(-30.0, 0.1, "kernel", "it rests on the kernel alone", 0.7)
+    monkeypatch.setattr(Result, "evidence", lambda self, seed: told)
+    found = compare_models({"a": left(), "b": left()}, scores=False)
+    assert "a: it rests on the kernel alone." in str(found)
 
 
 def test_scores_have_an_error_of_their_difference():
@@ -119,7 +139,10 @@ def exact(a):
 @pytest.mark.slow
 def test_by_kernels_and_corrected():
     given = {"walk": learned(0.9), "noise": learned(0.0)}
-    found = compare_models(given)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # so few simulations: the kernels may be off
+        found = compare_models(given)
+    assert "walk: it rests on the kernel alone, and by the exact likelihood it is" in str(found)
     assert {len(scores) for scores in found.scores.values()} == {10}
     assert all(np.isfinite(scores).all() for scores in found.scores.values())
     assert found.evidences["walk"].source == "kernel"
@@ -130,7 +153,9 @@ def test_by_kernels_and_corrected():
     for name, a in (("walk", 0.9), ("noise", 0.0)):
         evidence = found.evidences[name]
         assert abs(evidence.log_evidence - exact(a)) < 4.5 * evidence.se + 1e-3
-    mixed = compare_models({"walk": right["walk"], "noise": given["noise"]}, scores=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        mixed = compare_models({"walk": right["walk"], "noise": given["noise"]}, scores=False)
     assert "The evidences are of different kinds: exact likelihood, kernel." in str(mixed)
 
 

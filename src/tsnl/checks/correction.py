@@ -5,10 +5,10 @@ from typing import Any
 from jaxtyping import Array, Key
 
 from tsnl.checks.verdict import Level, Verdict, by_shift
+from tsnl.likelihood.target import has_target
 from tsnl.methods.api import Inference
 from tsnl.methods.particle.correct import FEWEST, Correct, moved_words
 from tsnl.methods.particle.second import BEFORE, draft_of
-from tsnl.models.base import Filterable, StateSpaceModel
 from tsnl.runtime.progress import Silent
 from tsnl.runtime.reader import remedy
 from tsnl.sampling.importance import MAX_K_HAT
@@ -18,9 +18,8 @@ OFFERED = ("windows", "lag", "budget")  # checks of what a correction mends
 
 def correctable(result: Inference) -> bool:
     """Whether `Result.correct` works on it: densities, a posterior as a function, not corrected yet."""
-    model = result.problem.model
-    laws = isinstance(model, StateSpaceModel) and isinstance(model, Filterable)
-    return laws and result.posterior is not None and BEFORE not in result.arrays
+    there = result.posterior is not None and BEFORE not in result.arrays
+    return there and has_target(result.problem)
 
 
 def check_correction(key: Key[Array, ""], result: Inference, num_draws: int) -> tuple[Verdict, int]:

@@ -31,6 +31,38 @@ def accuracy(
     return float(np.mean([right[k][fold == k].mean() for k in range(num_folds)]))
 
 
+def told_apart(
+    p: Float[np.ndarray, "n size"],
+    q: Float[np.ndarray, "n size"],
+    *,
+    seed: int = 0,
+    num_blocks: int = 5,
+    width: int = 32,
+    num_steps: int = 600,
+) -> tuple[int, int]:
+    """In how many of how many pairs a network says rightly which one is of q, block after block.
+
+    It learns from the blocks of pairs before and is asked about the next. Where the two of a pair could
+    be exchanged, each answer is right with probability one half whatever was learned before, so the
+    number of right ones is binomial, exactly; cross-validation, whose folds learn from each other's
+    answers, has no such law. Pairs that are the same, or look so to the network, are not counted.
+    """
+    both = np.stack([p, q])
+    both = (both - both.mean(axis=(0, 1))) / (both.std(axis=(0, 1)) + 1e-12)  # the same if exchanged
+    block = np.empty(len(p), dtype=int)
+    order = np.random.default_rng(seed).permutation(len(p))
+    block[order] = np.arange(len(p)) * num_blocks // len(p)
+    asked = np.arange(1, num_blocks)
+    unseen = jnp.asarray(np.tile(block, 2)[None] >= asked[:, None])
+    label = np.repeat([0.0, 1.0], len(p))
+    keys = jax.random.split(key_of(seed), len(asked))
+    arrays = jnp.asarray(both.reshape(-1, p.shape[1]), dtype=float), jnp.asarray(label, dtype=float)
+    logits = np.asarray(_logits(keys, *arrays, unseen, width, num_steps)).reshape(len(asked), 2, -1)
+    gaps = (logits[:, 1] - logits[:, 0])[np.maximum(block - 1, 0), np.arange(len(p))]
+    counted = (block > 0) & (p != q).any(axis=1) & (gaps != 0)
+    return int((gaps[counted] > 0).sum()), int(counted.sum())
+
+
 @partial(jax.jit, static_argnames=("width", "num_steps"))
 def _logits(
     keys: Array, x: Array, label: Array, held: Array, width: int, num_steps: int

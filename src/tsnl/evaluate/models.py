@@ -128,9 +128,7 @@ def compare_models(
     joint = np.array([evidences[name].log_evidence + np.log(weights[name]) for name in results])
     share = np.exp(joint - logsumexp(joint))
     notes = [f"{name}: {found.note}." for name, found in evidences.items() if found.note]
-    sources = {found.source for found in evidences.values()}
-    if len(sources) > 1:
-        notes.append(f"The evidences are of different kinds: {', '.join(sorted(sources))}.")
+    notes += _kernel_notes(evidences)
     begin = next(iter(results.values())).problem.length // 2 if first is None else first
     found_scores: dict[str, np.ndarray] = {}
     if scores:
@@ -138,6 +136,19 @@ def compare_models(
         notes += more
     probabilities = dict(zip(results, share.tolist(), strict=True))
     return Comparison(evidences, probabilities, found_scores, begin, tuple(notes))
+
+
+def _kernel_notes(evidences: Mapping[str, Evidence]) -> list[str]:
+    """What to be careful of where evidences rest on kernels."""
+    notes, sources = [], {found.source for found in evidences.values()}
+    if len(sources) > 1:
+        notes.append(f"The evidences are of different kinds: {', '.join(sorted(sources))}.")
+    told = {name: found.log_evidence for name, found in evidences.items()}
+    right = {name: told[name] - (found.kernel_error or 0.0) for name, found in evidences.items()}
+    best, other = (max(values, key=lambda name: values[name]) for values in (told, right))
+    if best != other and np.isfinite(list(right.values())).all():
+        notes.append(f"Less what the kernels are off by, {other} has the largest evidence.")
+    return notes
 
 
 def _check(results: Mapping[str, Any]) -> None:

@@ -8,10 +8,12 @@ from typing import Protocol, runtime_checkable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Key
 
 from tsnl.likelihood.estimate import Estimate
 from tsnl.likelihood.exact import ExactLikelihood
+from tsnl.models.base import StateSpaceModel
 from tsnl.models.linear_gaussian import LinearGaussian
 from tsnl.problem import Problem
 from tsnl.problem.prior import Prior
@@ -87,6 +89,16 @@ class ExactTarget(eqx.Module):
         """In the precision at hand."""
         value = self.prior.log_prob_unconstrained(z) + sum(part(z) for part in self.parts)
         return jnp.where(jnp.isnan(value), -jnp.inf, value)
+
+
+def has_target(problem: Problem) -> bool:
+    """Whether `target_of` works on it: the model has densities, and no row is missing in part."""
+    model = problem.model
+    if isinstance(model, LinearGaussian):
+        return True
+    gaps = [np.isnan(one) for one in problem.panel]
+    partly = any((gap.any(axis=1) & ~gap.all(axis=1)).any() for gap in gaps)
+    return isinstance(model, StateSpaceModel) and model.has_density and not partly
 
 
 def target_of(problem: Problem, num_particles: int) -> Target:

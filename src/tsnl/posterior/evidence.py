@@ -24,12 +24,16 @@ class Evidence:
         se: its standard error by Monte Carlo; what a learned kernel gets wrong is not in it.
         source: where the likelihood is from: "kernel", "exact likelihood" or "particle filters".
         note: what to be careful of; empty where there is nothing.
+        kernel_error: by how many nats a learned kernel puts it too high, as a few evaluations of the
+            right likelihood say; None where it rests on no kernel or that was not asked, NaN where they
+            cannot tell.
     """
 
     log_evidence: float
     se: float
     source: str
     note: str = ""
+    kernel_error: float | None = None
 
     def __str__(self) -> str:
         text = f"log-evidence {self.log_evidence:.2f} ± {self.se:.2f}, by the {self.source}"

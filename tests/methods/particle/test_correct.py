@@ -13,9 +13,12 @@ import pytest
 import tsnl
 from paper.problems import linear_reference
 from tsnl import Correct, DelayedPMMH
+from tsnl.checks.correction import correctable
 from tsnl.checks.uniformity import rank_ecdf
+from tsnl.likelihood.target import has_target
 from tsnl.methods.api import Outcome
 from tsnl.methods.particle.correct import fresh
+from tsnl.methods.particle.kernel_error import kernel_error
 from tsnl.methods.particle.second import BEFORE
 from tsnl.models import LinearGaussian, StochasticVolatility
 from tsnl.posterior import Posterior
@@ -236,6 +239,73 @@ def test_what_cannot_be_corrected_is_named():
     other = replace(base.problem, panel=(SERIES[::-1].copy(),))
     with pytest.raises(ValueError, match="of another series than the question"):
         replace(base, problem=other).correct(METHOD, seed=1)
+
+
+def test_how_far_a_kernels_evidence_is_off():
+    """The stand-in's own evidence is known: exp(3) times that of an unnormalised normal density."""
+    base, wrong = result(shift=0.3, ratio=1.0), 3.0 + 0.5 * np.log(2 * np.pi) - exact()[2]
+    given = (base.problem, base.posterior, base.unconstrained(), 64)
+    found = kernel_error(jax.random.key(0), *given)
+    assert found.num_particles == 100
+    assert abs(found.nats - wrong) < 4.5 * found.se
+    assert found.se < 0.3
+    assert found.matters
+    assert "by 64 filter runs it is" in str(found)
+    away = result(shift=40.0)
+    given = (away.problem, away.posterior, away.unconstrained(), 32)
+    assert "cannot be told by 32 filter runs" in str(kernel_error(jax.random.key(0), *given))
+
+
+def test_a_series_without_a_target_is_not_offered_a_correction():
+    base = result()
+    assert has_target(base.problem)
+    assert not has_target(Problem.of(lambda rng, theta: rng.normal(size=20), PRIOR, SERIES))
+    model = StochasticVolatility()
+    partly = model.simulate(seed=0, length=20).astype(float)
+    partly[7, 1] = np.nan
+    assert not has_target(Problem.of(model, PRIOR, partly))
+    partly[7] = np.nan
+    assert has_target(Problem.of(model, PRIOR, partly))
+
+
+class NoDensity(tsnl.StateSpaceModel):
+    """It only simulates."""
+
+    Q: float = 0.1
+
+    def sample_initial(self, key, theta):
+        return jax.random.normal(key)
+
+    def sample_transition(self, key, state, theta, t, u):
+        return state
+
+    def sample_observation(self, key, state, theta, t, u):
+        return state
+
+
+def test_a_model_without_densities_is_refused_and_the_draws_are_kept():
+    base = result(NoDensity())
+    with pytest.raises(TypeError, match="NoDensity has no log_observation"):
+        base.correct(METHOD, seed=1)
+    assert base.status == "finished"
+    assert not correctable(base)
+
+
+def test_one_draw_with_all_the_weight_is_told(tmp_path):
+    """Thirty sds away and far too sure: nothing of the proposal is where the posterior is."""
+    method = replace(METHOD, num_particles="auto", num_moves=0)
+    base = result(LinearGaussian(), shift=30.0, ratio=0.02)
+    found = base.correct(method, seed=1, progress=False)
+    last = found.history[-1]
+    assert last["ess"] < 3
+    assert last["k_hat"] > 0.7
+    assert not last["reliable"]
+    assert "the weights are uneven and num_moves is 0: do not rely on these draws" in found.status
+    assert "a part of it may be missing" in found.evidence().note
+    assert found.check(num_replicates=0)["correction"].verdict == "look"
+    np.testing.assert_array_equal(found.arrays[BEFORE], base.unconstrained())
+    found.save(tmp_path)
+    assert tsnl.load(tmp_path).history[-1]["k_hat"] == last["k_hat"]
 
 
 class Blind(Plain):

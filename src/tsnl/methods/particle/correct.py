@@ -204,6 +204,7 @@ def _record(found: Weighed, weigher: Weigher) -> dict[str, Any]:
         "ess": weights.ess,
         "log_evidence": weights.log_mean,
         "log_evidence_se": float(np.hypot(weights.log_mean_se, float(found.proposal.log_z_se))),
+        "log_evidence_before": float(found.proposal.log_z),
     }
 
 

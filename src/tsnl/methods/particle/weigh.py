@@ -88,7 +88,7 @@ class Weigher:
         """
         n = self.target.num_particles
         if n == 0:
-            return _exact(self.target, z)
+            return exact_values(self.target, z)
         parts = []
         for i, begin in enumerate(range(0, len(z), POINTS)):
             part, at = z[begin : begin + POINTS], jax.random.fold_in(key, i)
@@ -176,8 +176,8 @@ def middle(z: Float[np.ndarray, "n size"]) -> Float[np.ndarray, " size"]:
     return z[np.argmin((apart**2).sum(axis=1))]
 
 
-def _exact(target: Target, z: Float[np.ndarray, "n size"]) -> Float[np.ndarray, " n"]:
-    """In 64 bit."""
+def exact_values(target: Target, z: Float[np.ndarray, "n size"]) -> Float[np.ndarray, " n"]:
+    """A target without particles at many points, in 64 bit."""
     with jax.enable_x64(True):
         return by_block(lambda part: _exact_block(target, part), z.astype(np.float64), 256)
 
