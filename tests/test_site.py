@@ -63,8 +63,13 @@ def test_every_public_name_is_in_the_reference(name):
 
 
 def test_every_python_block_is_run():
-    """A block of Python under another label would be one that no test runs."""
+    """A block of Python under another label would be one that no test runs.
+
+    Those of the gallery are cut from its modules, which run.
+    """
     for path in TEXTS:
+        if path.parent.name == "gallery":
+            continue
         for block in re.findall(r"^```py\n.*?^```", path.read_text(), re.DOTALL | re.MULTILINE):
             pytest.fail(f"{path.name}: {block.splitlines()[1]}")
 

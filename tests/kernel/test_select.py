@@ -31,7 +31,7 @@ def test_series_without_a_likelihood_do_not_count():
 
 
 def test_support_keeps_enough_simulated_parameters_effective():
-    values = -0.5 * np.linspace(-30, 30, 400) ** 2
+    values = -0.5 * np.linspace(-60, 60, 400) ** 2
     power = supported_power(values)
     weights = np.exp(power * values)
     size = weights.sum() ** 2 / (weights**2).sum()

@@ -60,7 +60,10 @@ def trusted_power(
     chosen: Bool[np.ndarray, " N"],
     held_out: float,
 ) -> float:
-    """How far held-out series trust a kernel; the arguments are those of `theta_scores`."""
+    """How far held-out series trust a kernel; the arguments are those of `theta_scores`.
+
+    They are of all parameters simulated so far, many of them far from where the observed series is.
+    """
     return calibrated_power(_log_likelihoods(key, rng, kernel, simulated, chosen, held_out))
 
 
@@ -82,14 +85,16 @@ def calibrated_power(values: Float[np.ndarray, "n others"]) -> float:
 
 
 def supported_power(log_likelihoods: Float[np.ndarray, " n"]) -> float:
-    """The largest power that leaves `SUPPORT` of the simulated parameters effective, or one.
+    """The largest power that leaves `SUPPORT` simulated parameters effective, or a fifth of few.
 
-    A posterior that few simulated parameters are in rests on what a kernel makes of none.
+    A posterior that hardly any simulated parameters are in rests on what a kernel says where it has
+    seen nothing.
     """
     found = log_likelihoods[np.isfinite(log_likelihoods)]
-    for power in POWERS:
-        weights = np.exp(power * (found - found.max(initial=-np.inf)))
-        if weights.sum() ** 2 >= SUPPORT * (weights**2).sum():
+    needed = min(SUPPORT, len(log_likelihoods) / 5)
+    for power in POWERS[: len(POWERS) if len(found) else 0]:
+        weights = np.exp(power * (found - found.max()))
+        if weights.sum() ** 2 >= needed * (weights**2).sum():
             return float(power)
     return float(POWERS[-1])
 

@@ -10,7 +10,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from tsnl.kernel.heads.mixture import Component, MixtureHead, log_sum
+from tsnl.kernel.heads.component import Component, log_sum
+from tsnl.kernel.heads.mixture import MixtureHead
 
 
 class CountsHead(MixtureHead):

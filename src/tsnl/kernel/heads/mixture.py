@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from math import comb
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -31,6 +31,7 @@ from jax import lax
 from jaxtyping import Array, Float, Key
 
 from tsnl.kernel.heads.base import Groups, Head, Rows, num_features
+from tsnl.kernel.heads.component import Component, log_sum
 from tsnl.kernel.heads.regression import (
     Part,
     decouple,
@@ -100,30 +101,6 @@ class Mixture:
             mean = head.parts[j].mean.at[: len(mean)].set(mean)
             head = eqx.tree_at(_regression_of(j), head, (mean, offset))
         return head
-
-
-class Component(NamedTuple):
-    """The law of one component of y: an affine map of y to what has the mixture of K Gaussians."""
-
-    mean: Float[Array, "*b"]
-    residual_log_scale: Float[Array, "*b"]
-    log_stretch: Float[Array, "*b"]
-    moved: Float[Array, "*b"]
-    log_scale: Float[Array, "*b"]
-    log_weights: Float[Array, "*b K"]
-    means: Float[Array, "*b K"]
-    log_scales: Float[Array, "*b K"]
-
-    @property
-    def log_jacobian(self) -> Float[Array, "*b"]:
-        """Of the affine map."""
-        return self.log_stretch - self.log_scale - self.residual_log_scale
-
-    def white(self, y: Float[Array, "*b"]) -> Float[Array, "*b K"]:
-        """A value, whitened by each Gaussian."""
-        residual = (y - self.mean) * lax.exp(-self.residual_log_scale)
-        left = (residual * lax.exp(self.log_stretch) - self.moved) * lax.exp(-self.log_scale)
-        return (left[..., None] - self.means) * lax.exp(-self.log_scales)
 
 
 class MixtureHead(Head):
@@ -237,14 +214,6 @@ class MixtureHead(Head):
     def penalty(self) -> Float[Array, ""]:
         """Minus the log-prior of all weights."""
         return sum((minus_log_prior(p, self.groups) for p in self.parts), jnp.zeros(()))
-
-
-def log_sum(x: Float[Array, "*b K"]) -> Float[Array, "*b"]:
-    """Log of the sum of exponentials over the last axis, safe from overflow."""
-    axis = x.ndim - 1
-    top = lax.stop_gradient(lax.reduce(x, np.array(-np.inf, x.dtype), lax.max, (axis,)))
-    total = lax.reduce(lax.exp(x - top[..., None]), np.zeros((), x.dtype), lax.add, (axis,))
-    return top + lax.log(total)
 
 
 def _append(before: Float[Array, "*b j"], new: Float[Array, "*b"]) -> Float[Array, "*b more"]:

@@ -8,18 +8,15 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Array, Bool, Key
+from jaxtyping import Array, Key
 
 from tsnl.kernel import Kernel, KernelSpec, Mixture
-from tsnl.kernel.heads.base import num_weights
-from tsnl.kernel.lag import LagChoice, by_acf, by_score
 from tsnl.kernel.learn import learn
-from tsnl.kernel.member import fresh_head
-from tsnl.kernel.scaling import is_stationary
 from tsnl.kernel.select import supported_power, trusted_power
 from tsnl.kernel.training import Fit
 from tsnl.methods.api import Outcome
 from tsnl.methods.sequential.extremes import count_extreme, extreme_note
+from tsnl.methods.sequential.form import decide_form
 from tsnl.methods.sequential.options import Sequential
 from tsnl.methods.sequential.simulated import (
     Simulated,
@@ -27,10 +24,16 @@ from tsnl.methods.sequential.simulated import (
     propose,
     simulate_at,
     take_table,
-    warn_if_far,
 )
-from tsnl.methods.sequential.state import Form, RoundState, RoundStore, draft_sampler, record
-from tsnl.methods.sequential.units import choose_transforms, fit_units
+from tsnl.methods.sequential.state import (
+    Form,
+    RoundState,
+    RoundStore,
+    draft_sampler,
+    record,
+    unsettled_note,
+)
+from tsnl.methods.sequential.units import fit_units
 from tsnl.posterior import Posterior, sample_posterior
 from tsnl.problem import Problem
 from tsnl.runtime.progress import Progress
@@ -38,6 +41,7 @@ from tsnl.sampling.defensive import values
 from tsnl.simulation import Table
 
 CONVERGED = 0.15  # shift of mean and of log sd, in posterior sds, below which a round was idle
+BENEFIT = 2.0  # powers of the likelihood over what far-off series trust it with, to propose from
 DRAFT = 0.5  # share of the training steps in a round that is only proposed from
 
 
@@ -94,7 +98,8 @@ def one_round(
 
     learned = (kernel, problem.panel, problem.inputs, simulated.completion())
     posterior = Posterior.learned(problem.prior, *learned)
-    power = max(trusted, supported_power(values(posterior.likelihood, simulated.there.z)))
+    supported = supported_power(values(posterior.likelihood, simulated.there.z))
+    power = min(1.0, max(BENEFIT * trusted, supported))
     posterior = posterior.to_the_power(power if draft else 1.0)
     sampler = options.sampler
     if draft:
@@ -137,61 +142,6 @@ def learn_robustly(
         return learn(key, rng, simple, *given)
 
 
-def decide_form(
-    key: Key[Array, ""],
-    problem: Problem,
-    options: Sequential,
-    simulated: Simulated,
-    chosen: Bool[np.ndarray, " capacity"],
-    state: RoundState,
-) -> Form:
-    """Lag and transforms: in the first round, and transforms again in the second, nearer the data."""
-    if state.form is None:
-        spec, lag = fit_lag(key, problem, options, simulated)
-        if not spec.whole and not is_stationary(
-            fit_units(spec, simulated, ("asinh",) * spec.d_y), simulated.there.series
-        ):
-            spec = replace(spec, profile=(problem.length, 2 * spec.d_y))
-    else:
-        spec, lag = state.form.spec, state.form.lag
-    if state.form is not None and len(state.history) > 1:
-        return state.form
-    if options.transform != "auto":
-        return Form(spec, lag, (options.transform,) * spec.d_y)
-    return Form(spec, lag, choose_transforms(key, problem, options, spec, simulated, chosen))
-
-
-def fit_lag(
-    key: Key[Array, ""], problem: Problem, options: Sequential, simulated: Simulated
-) -> tuple[KernelSpec, LagChoice]:
-    """The lag by its rule, from the first round's simulations, and the kernel that has it."""
-    series = simulated.there.series
-    rule = options.lag_rule
-    first = options.spec(problem, rule if isinstance(rule, int) else 1)
-    none = ("none" if options.transform == "auto" else options.transform,) * first.d_y
-    scaling = fit_units(first, simulated, none)
-    warn_if_far(np.concatenate(problem.panel), series)
-    if isinstance(rule, int):
-        return first, LagChoice(rule, "as the option says", {})
-    if rule == "acf":
-        lag = by_acf(max(problem.panel, key=len), series)
-        return options.spec(problem, lag.lag), lag
-    there = np.isfinite(simulated.series[:, 0, 0])
-    patterns = [np.isfinite(one) for one in problem.panel]
-
-    def evaluate(lag: int) -> tuple[float, int]:
-        spec, rng = options.spec(problem, lag), np.random.default_rng(0)  # the same series held out
-        given = (simulated.all, there, patterns, options.training)
-        _, fit = learn(key, rng, spec, scaling, *given)
-        if rule == "validation":
-            return fit.held_out_loss, 0
-        return fit.held_out_loss, num_weights(fresh_head(key, spec), spec.d_y, spec.groups(), spec.size)
-
-    num_rows = int(np.isfinite(first.rows(series)).all(axis=2).sum())
-    lag = by_score(rule, problem.length, evaluate, num_rows)
-    return options.spec(problem, lag.lag), lag
-
-
 def why_stop(problem: Problem, options: Sequential, state: RoundState) -> str:
     """Why there is no further round, in plain words; empty where there is one."""
     if state.number == 0:
@@ -215,11 +165,13 @@ def outcome(problem: Problem, state: RoundState, status: str) -> Outcome:
     """The state as every method gives it back."""
     assert state.draws is not None  # there was a round
     assert state.form is not None
+    last = state.history[-1]
+    notes = state.draws.health_note + extreme_note(last) + unsettled_note(last)
     return Outcome(
         z=state.draws.z,
         log_density=state.draws.log_density,
         cost=state.simulated.cost,
-        status=status + state.draws.health_note + extreme_note(state.history[-1]),
+        status=status + notes,
         history=list(state.history),
         posterior=state.posterior(problem),
         lag=None if state.form.spec.whole else state.form.lag,

@@ -18,6 +18,8 @@ from tsnl.sampling import MCMC, Draws
 
 Record: TypeAlias = dict[str, Any]  # ready for JSON
 PHASES = ("simulate", "train", "sample")
+UNSETTLED = 1.0  # posterior sds that a last round should not move it by
+DOUBTED = 0.25  # power of the likelihood below which held-out series do not trust it
 
 
 class Form(NamedTuple):
@@ -145,3 +147,16 @@ def shift(old: np.ndarray, new: np.ndarray) -> float:
     sd = new.std(axis=0)
     mean = np.abs(new.mean(axis=0) - old.mean(axis=0)) / sd
     return float(max(mean.max(), np.abs(np.log(sd / old.std(axis=0))).max()))
+
+
+def unsettled_note(record: Record) -> str:
+    """What a status adds where the last round says that it should not have been the last."""
+    note = ""
+    if record["shift"] > UNSETTLED:
+        note += f"; the last round moved the posterior by {record['shift']:.1f} sd: it has not settled"
+    if record["trusted"] < DOUBTED:
+        note += (
+            f"; series held out put the learned likelihood to the power {record['trusted']:.2g}: "
+            f"it is far too sure of itself"
+        )
+    return f"{note}, simulate more" if note else ""

@@ -30,6 +30,7 @@ COLUMNS = (
     ("acceptance", "acceptance", "{:.2f}"),
     ("steps", "steps", "{:,}"),
     ("loss", "held-out loss", "{:.3f}"),
+    ("power", "likelihood to the power", "{:.2f}"),
     ("shift", "moved by, sd", "{:.2f}"),
     ("r_hat", "R-hat", "{:.3f}"),
     ("ess", "ESS", "{:.0f}"),
