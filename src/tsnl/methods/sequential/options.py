@@ -43,7 +43,8 @@ class Sequential(Method):
         budget: series to simulate in all, in the place of `rounds` and `simulations`: the run splits
             them into rounds by itself (see `split_budget`).
         widen: how much wider than the last posterior to simulate, never wider than the prior; 1 is the
-            paper's choice, more shows better how the density changes with theta.
+            paper's choice, more shows better how the density changes with theta. A round whose kernel
+            is not trusted yet samples the likelihood to a power below one, and widens by as much less.
         head: the family of densities.
         training: how they are fitted.
         sampler: how theta is sampled.
