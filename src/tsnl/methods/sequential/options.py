@@ -22,7 +22,7 @@ from tsnl.simulation import Table
 
 Strategy = Literal["all", "last", "best"]
 # Simulations from which on there are so many rounds.
-ROUNDS = ((200, 5), (50, 3), (1, 2))
+ROUNDS = ((400, 8), (200, 5), (50, 3), (1, 2))
 
 
 def split_budget(simulations: int) -> tuple[int, ...]:
