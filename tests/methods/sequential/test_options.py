@@ -23,7 +23,7 @@ def test_rounds_share_a_budget_evenly(budget):
 
 
 @pytest.mark.parametrize(
-    ("budget", "rounds"), [(1, 1), (20, 2), (49, 2), (50, 3), (200, 5), (10_000, 5)]
+    ("budget", "rounds"), [(1, 1), (20, 2), (49, 2), (50, 3), (200, 5), (399, 5), (400, 8)]
 )
 def test_few_simulations_have_few_rounds(budget, rounds):
     assert len(TSNL(budget=budget).sizes) == rounds
