@@ -89,6 +89,7 @@ def test_values_of_the_conditional_distribution():
     assert found.pit.shape == (6, 2)
 
 
+@pytest.mark.slow
 def test_a_long_series_goes_in_blocks(result, monkeypatch):
     """A block does not know of the others: values and draws are the same."""
     likelihood, z = result.posterior.likelihood, thinned(result.unconstrained(), 5)

@@ -130,7 +130,7 @@ def test_numbers_have_three_digits(value, text):
     assert page.short(value) == text
 
 
-@pytest.mark.parametrize("name", ["nile", "earthquakes"])
+@pytest.mark.parametrize("name", ["nile", pytest.param("earthquakes", marks=pytest.mark.slow)])
 def test_a_few_rows_are_fitted_forecast_and_scored(name, tmp_path):
     """The two whose programs are quick to compile, on as many rows as other tests have."""
     analysis = kept.analysis_of(name)

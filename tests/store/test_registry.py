@@ -162,6 +162,7 @@ def test_resumed(name, tmp_path):
     assert tsnl.load(folder).method == method
 
 
+@pytest.mark.slow
 @ALL
 def test_checked_and_reported(name, tmp_path):
     checks = run(name).check(num_replicates=99, refit=False)

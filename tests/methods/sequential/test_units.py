@@ -106,6 +106,7 @@ class Forced(tsnl.StateSpaceModel):
         return 2.0 * x + theta["sd"] * jax.random.normal(key)
 
 
+@pytest.mark.slow
 def test_a_forced_series_streams_and_forecasts_with_its_profile(tmp_path):
     rows = Forced().simulate(seed=1, length=22).astype(float)
     prior = tsnl.Prior(sd=dist.LogNormal(-1.0, 0.5))
