@@ -57,6 +57,7 @@ def test_it_agrees_with_the_kalman_filter_at_a_known_theta():
     np.testing.assert_allclose((high - low) / sd, 2 * 1.645, rtol=0.15)
 
 
+@pytest.mark.slow
 def test_one_row_at_a_time_is_all_at_once():
     once, step = begun().update(LONG[20:23]), begun()
     for row in LONG[20:23]:

@@ -218,6 +218,7 @@ class Fragile(Walk):
         return jnp.where(jnp.abs(state) < 1.5, state, jnp.nan)
 
 
+@pytest.mark.slow
 def test_simulations_that_fail_in_part_are_used():
     series = np.clip(Walk().simulate(seed=0, length=20), -1.4, 1.4)
     found = tsnl.infer(Fragile(), SCALE, series, replace(QUICK, **ONE_ROUND), seed=0)
