@@ -19,11 +19,13 @@ class Simulated(NamedTuple):
         series: in the user's units.
         inputs: known inputs of each row.
         z: unconstrained parameters.
+        num_views: series i, i + N / num_views, ... are views of one path of states, with one z.
     """
 
     series: Float[np.ndarray, "N T columns"]
     inputs: Float[np.ndarray, "N T d_u"]
     z: Float[np.ndarray, "N size"]
+    num_views: int = 1
 
 
 class Examples(eqx.Module):

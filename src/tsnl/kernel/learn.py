@@ -18,6 +18,7 @@ from tsnl.kernel.region import ROWS, Region
 from tsnl.kernel.scaling import Scaling
 from tsnl.kernel.split import split
 from tsnl.kernel.training import Fit, Training, train
+from tsnl.kernel.views import worth_of_views
 from tsnl.runtime.compilation import compiled_lightly
 
 START_ROWS = 16_384  # rows that heads start from, at most
@@ -29,7 +30,7 @@ def learn(
     spec: KernelSpec,
     scaling: Scaling,
     simulated: Simulated,
-    chosen: Bool[np.ndarray, " N"],
+    chosen: Bool[np.ndarray, " paths"],
     patterns: Sequence[Bool[np.ndarray, "_ columns"]],
     training: Training,
     effort: float = 1.0,
@@ -42,21 +43,24 @@ def learn(
         spec: what kernel.
         scaling: units of y and of inputs; those of theta are fitted here.
         simulated: the series.
-        chosen: which of them to learn from.
+        chosen: which paths to learn from, with all their views.
         patterns: which entries of the observed series are there, for a kernel that learns with gaps.
         training: how.
         effort: share of the training steps to take.
     """
-    scaling, groups = centred_at(scaling, simulated.z[chosen]), spec.groups()
+    scaling, groups = centred_at(scaling, simulated.z[: len(chosen)][chosen]), spec.groups()
     targets = targets_of(spec, simulated, chosen)
-    use, held = split(rng, targets, spec.num_members, training.held_out, spec.lag)
+    use, held = split(
+        rng, targets, spec.num_members, training.held_out, spec.lag, simulated.num_views
+    )
     keys = jax.random.split(key, 3)
     seen = np.isfinite(spec.rows(simulated.series))
     if spec.gaps:
         seen &= gap_masks(rng, patterns, simulated.series.shape[1], len(seen))
     examples = prepare(keys[2], spec, scaling, simulated, seen)
-    members, examples = _start(keys[0], spec, examples, use)
-    members, fit = train(keys[1], members, examples, use, held, training, effort)
+    worth = worth_of_views(examples.y, targets, simulated.num_views)
+    members, examples = _start(keys[0], spec, examples, use, worth)
+    members, fit = train(keys[1], members, examples, use, held, training, effort, worth)
     region = Region.of(*_some_rows(members, examples, targets), groups)
     return Kernel(members, scaling, region, spec), fit
 
@@ -97,7 +101,8 @@ def held_out_scores(
     """
     spec = kernels[0].spec
     targets = targets_of(spec, simulated, chosen)
-    _, held = split(np.random.default_rng(0), targets, spec.num_members, held_out, spec.lag)
+    rng = np.random.default_rng(0)
+    _, held = split(rng, targets, spec.num_members, held_out, spec.lag, simulated.num_views)
     count = held.sum(axis=(0, 2))
     found = []
     for kernel in kernels:
@@ -114,15 +119,20 @@ def targets_of(
     spec: KernelSpec, simulated: Simulated, chosen: Bool[np.ndarray, " N"]
 ) -> Bool[np.ndarray, "N T"]:
     """The rows that may be learned from."""
-    return np.isfinite(spec.rows(simulated.series)).all(axis=2) & chosen[:, None]
+    wanted = np.tile(chosen, simulated.num_views)
+    return np.isfinite(spec.rows(simulated.series)).all(axis=2) & wanted[:, None]
 
 
 def _start(
-    key: Key[Array, ""], spec: KernelSpec, examples: Examples, use: Bool[np.ndarray, "M N T"]
+    key: Key[Array, ""],
+    spec: KernelSpec,
+    examples: Examples,
+    use: Bool[np.ndarray, "M N T"],
+    worth: float,
 ) -> tuple[Member, Examples]:
     """Members to train, who may have looked at the data; features, where they are common to all."""
     if isinstance(spec.head, StartsFromRows):
-        arrays, features = _started(key, spec, examples, use)
+        arrays, features = _started(key, spec, examples, use, jnp.asarray(worth, dtype=float))
         return with_frame(arrays, spec), replace(examples, features=features)
     members = fresh_members(key, spec)
     return members, replace(examples, features=_common_features(first_of(members), examples))
@@ -130,13 +140,17 @@ def _start(
 
 @compiled_lightly
 def _started(
-    key: Key[Array, ""], spec: KernelSpec, examples: Examples, use: Bool[Array | np.ndarray, "M N T"]
+    key: Key[Array, ""],
+    spec: KernelSpec,
+    examples: Examples,
+    use: Bool[Array | np.ndarray, "M N T"],
+    worth: Float[Array, ""],
 ) -> tuple[Member, Float[Array, "N T F"] | None]:
     """Made and started in one program."""
     assert isinstance(spec.head, StartsFromRows)
     start, members = spec.head.start, fresh_members(key, spec)
     features = examples.along(first_of(members))
-    rows = _rows(examples, features, jnp.asarray(use).any(axis=0))
+    rows = _rows(examples, features, jnp.asarray(use).any(axis=0), worth)
     heads = eqx.filter_vmap(lambda head: start(head, rows))(members.head)
     members = eqx.tree_at(lambda m: m.head, members, heads)
     return eqx.filter(members, eqx.is_array), None if has_weights(members.memory) else features
@@ -147,13 +161,18 @@ def _common_features(member: Member, examples: Examples) -> Float[Array, "N T F"
     return None if has_weights(member.memory) else examples.along(member)
 
 
-def _rows(examples: Examples, features: Float[Array, "N T F"], use: Bool[Array, "N T"]) -> Rows:
+def _rows(
+    examples: Examples,
+    features: Float[Array, "N T F"],
+    use: Bool[Array, "N T"],
+    worth: Float[Array, ""],
+) -> Rows:
     """Some of the rows in use, evenly."""
     num_series, length = use.shape
     counts = jnp.cumsum(use.ravel(), dtype=jnp.int32)
     index = pick_evenly(counts, min(START_ROWS, num_series * length))
     series, time = index // length, index % length
-    share = counts[-1] / len(index)
+    share = worth * counts[-1] / len(index)
     return Rows(examples.y[series, time], features[series, time], examples.theta, series, share)
 
 

@@ -13,6 +13,7 @@ from tsnl.kernel.examples import Examples
 from tsnl.kernel.member import Member
 
 LEAST_SERIES = 32  # in a step, where whole series are learned from
+MOST_ROWS = 1024  # in a step, of whole series
 ROWS_EACH = 16  # of each series in a step, that its head is evaluated at
 
 
@@ -38,7 +39,7 @@ class Objective:
         num_series, length = self.examples.y.shape[:2]
         if self.examples.features is not None:
             return num_rows
-        return min(num_series, max(LEAST_SERIES, num_rows // length))
+        return min(num_series, max(LEAST_SERIES, min(num_rows, MOST_ROWS) // length))
 
     def spots(self, key: Key[Array, ""], n: int) -> Int[Array, "n k"] | None:
         """Times at which the heads of n series are evaluated in a step; None for rows, or for all."""

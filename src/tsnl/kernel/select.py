@@ -116,12 +116,13 @@ def _log_likelihoods(
     """Of each held-out series at its own parameters, and at others."""
     spec = kernel.spec
     rows = targets_of(spec, simulated, chosen)
-    _, held = split(rng, rows, spec.num_members, held_out, spec.lag)
+    _, held = split(rng, rows, spec.num_members, held_out, spec.lag, simulated.num_views)
+    held = held[:, : len(chosen)]  # one view of each path
     series = np.flatnonzero(held.any(axis=(0, 2)))[:MOST_SERIES]
     member = held.any(axis=2).argmax(axis=0)[series]
     seen = np.isfinite(spec.rows(simulated.series))
     examples = prepare(key, spec, kernel.scaling, simulated, seen)
-    others, pick = simulated.z[chosen], np.random.default_rng(0)
+    others, pick = simulated.z[: len(chosen)][chosen], np.random.default_rng(0)
     some = others[pick.choice(len(others), NUM_OTHERS)].astype(jnp.result_type(float))
     index = np.resize(series, MOST_SERIES), np.resize(member, MOST_SERIES)
     found = _evaluate(kernel, examples, rows, *index, some)

@@ -10,6 +10,7 @@ def split(
     num_members: int,
     fraction: float,
     lag: int,
+    num_views: int = 1,
 ) -> tuple[Bool[np.ndarray, "M N T"], Bool[np.ndarray, "M N T"]]:
     """Which targets each member of an ensemble trains on, and which it is held to.
 
@@ -22,7 +23,12 @@ def split(
         num_members: M.
         fraction: share of the series, or of the time, to hold out.
         lag: L.
+        num_views: series i, i + N / num_views, ... are views of one path of states, and stay together.
     """
+    if num_views > 1:
+        paths = targets.reshape(num_views, -1, targets.shape[1]).any(axis=0)
+        train, held = split(rng, paths, num_members, fraction, lag)
+        return np.tile(train, (1, num_views, 1)) & targets, np.tile(held, (1, num_views, 1)) & targets
     train = np.repeat(targets[None], num_members, axis=0)
     held = np.zeros_like(train)
     live = rng.permutation(np.flatnonzero(targets.any(axis=1)))

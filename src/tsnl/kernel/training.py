@@ -20,6 +20,7 @@ from tsnl.runtime.reader import option
 from tsnl.store.registry import register
 
 RETRIES, SMALLER = 3, 0.3
+PART = 64
 
 
 @register
@@ -32,7 +33,10 @@ class Training:
         num_epochs: how often each row is seen, which with the limits below gives the number of steps
             of Adam; the step size decays to nothing over them (cosine).
         min_steps, max_steps: limits of the number of steps.
-        batch_size: rows in a step; whole series of about as many where memories have weights.
+        batch_size: rows in a step, at least; whole series of about as many where memories have weights.
+        max_batch_size: rows in a step, at most: a step takes one in `PART` of all rows, within these two.
+            Larger steps are less noisy, and their noise is what is left of the error where there are
+            many simulations (decision 0017).
         learning_rate: the largest step size.
         averaging: decay of the moving average of the weights, which is what is kept.
         clip: largest norm of a gradient.
@@ -48,6 +52,7 @@ class Training:
     min_steps: int = 300
     max_steps: int = 4000
     batch_size: int = 512
+    max_batch_size: int = 2048
     learning_rate: float = 5e-3
     averaging: float = 0.98
     clip: float = 5.0
@@ -97,6 +102,7 @@ def train(
     held: Bool[np.ndarray, "M N T"],
     options: Training,
     effort: float = 1.0,
+    worth: float = 1.0,
 ) -> tuple[Member, Fit]:
     """Fit an ensemble by maximum (penalised) likelihood.
 
@@ -109,14 +115,16 @@ def train(
         held: the rows that each member is held to.
         options: how.
         effort: share of the steps to take, where a rough fit will do.
+        worth: what a row counts in the number of steps and against the prior of the weights; less than
+            one where series are views of one path.
 
     Raises:
         FloatingPointError: training diverged at every step size tried.
     """
     rate = options.learning_rate
-    looks = num_looks(int(use.sum(axis=(1, 2)).max()), effort, options)
+    looks = num_looks(int(worth * use.sum(axis=(1, 2)).max()), effort, options)
     for retry in range(RETRIES + 1):
-        course = jnp.asarray([rate, looks], dtype=float)
+        course = jnp.asarray([rate, looks, worth], dtype=float)
         fitted, history, losses = _train(key, members, examples, use, held, course, options)
         good = np.isfinite(losses)
         if good.all() or (retry == RETRIES and good.any()):
@@ -176,7 +184,7 @@ def _train(
     examples: Examples,
     use: Bool[Array | np.ndarray, "M N T"],
     held: Bool[Array | np.ndarray, "M N T"],
-    course: Float[Array, " 2"],
+    course: Float[Array, " 3"],
     options: Training,
 ) -> tuple[Member, Float[Array, "looks M"], Float[Array, " M"]]:
     tree, rest = eqx.partition(members, eqx.is_inexact_array)
@@ -215,7 +223,7 @@ def _look(
     state: _Progress,
     data: _Data,
     n: Int[Array, ""],
-    course: Float[Array, " 2"],
+    course: Float[Array, " 3"],
     options: Training,
 ) -> tuple[_Progress, Float[Array, ""]]:
     """Some steps, then a look at what is held out."""
@@ -244,17 +252,17 @@ def _step(
     data: _Data,
     t: Int[Array, ""],
     key: Key[Array, ""],
-    course: Float[Array, " 2"],
+    course: Float[Array, " 3"],
     options: Training,
 ) -> _Progress:
     """One step of Adam, and of the moving average of the weights.
 
     The step size and its course are values, not shapes: more data or smaller steps do not compile anew.
     """
-    rate, looks = course
-    n = loss.size(options.batch_size)
+    rate, looks, worth = course
+    n = loss.size(rows_in_step(data.use.size, options))
     places = (jnp.arange(n) + jax.random.uniform(key, (n,))) / n  # one from each of n equal parts
-    units, strength = pick(data.counts, places), options.penalty / jnp.sum(data.use)
+    units, strength = pick(data.counts, places), options.penalty / (worth * jnp.sum(data.use))
     spots = loss.spots(jax.random.fold_in(key, 1), n)
     gradient = jax.grad(loss)(state.weights, data.fixed, units, data.use, strength, spots)
     updates, moments = _optimiser(options).update(gradient, state.moments)
@@ -275,10 +283,15 @@ def _patience(options: Training) -> int:
 
 
 def num_looks(num_rows: int, effort: float, options: Training) -> int:
-    """How often to look: the number of steps over those between two looks."""
+    """How often to look: the number of steps, of the smallest size, over those between two looks."""
     steps = options.num_epochs * num_rows / options.batch_size
     steps = effort * min(max(steps, options.min_steps), options.max_steps)
     return math.ceil(steps / options.check_every)
+
+
+def rows_in_step(num_rows: int, options: Training) -> int:
+    """Of so many rows in all, those in a step of training."""
+    return min(max(num_rows // PART, options.batch_size), max(options.max_batch_size, options.batch_size))
 
 
 def _schedule(share: Array) -> Array:

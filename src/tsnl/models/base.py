@@ -151,18 +151,42 @@ def trajectory(
     Returns:
         States x_1..x_T, leading axis T, and the series (T, d_y).
     """
+    states, views = observed_trajectory(key, model, theta, length, inputs, 1)
+    return states, views[0]
+
+
+def observed_trajectory(
+    key: Key[Array, ""],
+    model: StateSpaceModel,
+    theta: Theta,
+    length: int,
+    inputs: Any,
+    num_views: int,
+) -> tuple[State, Float[Array, "views T d_y"]]:
+    """One path of states, seen several times: each view has observation noise of its own.
+
+    The first view is the series of `trajectory`, whatever their number.
+    """
     theta = model.complete(theta)
 
     def step(state: State, now: tuple[Int[Array, ""], Any]) -> tuple[State, tuple[State, Array]]:
         t, u = now
         key_x, key_y = jax.random.split(jax.random.fold_in(key, t))
         state = model.sample_transition(key_x, state, theta, t, u)
-        y = jnp.asarray(model.sample_observation(key_y, state, theta, t, u), dtype=float)
-        return state, (state, jnp.atleast_1d(y))
+
+        def view(key_view: Key[Array, ""]) -> Array:
+            y = jnp.asarray(model.sample_observation(key_view, state, theta, t, u), dtype=float)
+            return jnp.atleast_1d(y)
+
+        views = view(key_y)[None]
+        if num_views > 1:
+            further = jax.vmap(lambda i: view(jax.random.fold_in(key_y, i)))(jnp.arange(1, num_views))
+            views = jnp.concatenate([views, further])
+        return state, (state, views)
 
     initial = jax.tree.map(jnp.asarray, model.sample_initial(jax.random.fold_in(key, 0), theta))
-    _, (states, series) = jax.lax.scan(step, initial, (jnp.arange(1, length + 1), inputs))
-    return states, series
+    _, (states, views) = jax.lax.scan(step, initial, (jnp.arange(1, length + 1), inputs))
+    return states, jnp.swapaxes(views, 0, 1)
 
 
 _trajectory = eqx.filter_jit(trajectory)

@@ -145,16 +145,19 @@ class Problem:
         padded = [np.pad(one, ((0, self.length - len(one)), (0, 0)), mode="edge") for one in self.inputs]
         return np.stack(padded)[(first + np.arange(n)) % len(padded)]
 
-    def simulate(self, key: Key[Array, ""], theta: dict[str, np.ndarray], first: int = 0) -> Simulations:
+    def simulate(
+        self, key: Key[Array, ""], theta: dict[str, np.ndarray], first: int = 0, num_views: int = 1
+    ) -> Simulations:
         """One series for each row of theta; the only way from a method to the simulator.
 
         Args:
             key: the key of all simulations of a run.
             theta: name to array (n, *event).
             first: number of the first of them in the run.
+            num_views: series to observe each path of states by (see `simulate`).
         """
         run = partial(simulate, key, self.model, theta, self.length, first=first, store=self.store)
-        run = partial(run, num_columns=self.d_y)
+        run = partial(run, num_columns=self.d_y, num_views=num_views)
         if self.inputs is None:
             return run()
         n = len(next(iter(theta.values())))

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from tsnl.models.base import StateSpaceModel, trajectory
+from tsnl.models.base import StateSpaceModel, observed_trajectory
 from tsnl.simulation.blackbox import BlackBox, HostSimulator
 from tsnl.simulation.chunk import Chunk, Failure, Store, Task
 from tsnl.simulation.dispatch import finished
@@ -36,12 +36,15 @@ class Simulations:
         series: (n, T, d_y); a failed series is NaN from the step where it failed.
         cost: calls of the dynamics p(x_t | x_{t-1}), T for each series.
         failures: number and reason of each simulation that failed.
+        views: further series of the same paths of states, where some were asked for; they cost nothing,
+            since the dynamics are not called again.
     """
 
     theta: dict[str, np.ndarray]
     series: Float[np.ndarray, "n T d_y"]
     cost: int
     failures: tuple[Failure, ...] = ()
+    views: Float[np.ndarray, "n views T d_y"] | None = None
 
     @property
     def num_failed(self) -> int:
@@ -76,6 +79,7 @@ def simulate(
     first: int = 0,
     num_columns: int | None = None,
     store: Store | None = None,
+    num_views: int = 1,
 ) -> Simulations:
     """Simulate one series for each row of theta.
 
@@ -92,6 +96,7 @@ def simulate(
         first: number of the first simulation of this batch.
         num_columns: d_y of a black box; None takes what it returns.
         store: where finished chunks are kept, and looked for before they are simulated.
+        num_views: series to observe each path of states by, of a model whose laws are known.
 
     Raises:
         TooManyFailuresError: more simulations of a black box failed than its `max_failures` allows.
@@ -114,7 +119,7 @@ def simulate(
         entropy = tuple(np.asarray(jax.random.key_data(key)).ravel().tolist())
         made = finished(model, entropy, missing, length, num_columns)
     else:
-        made = _by_laws(key, model, missing, length)
+        made = _by_laws(key, model, missing, length, num_views)
     with closing(made):  # after an error nothing more is started
         for chunk in made:
             if store is not None:
@@ -122,7 +127,7 @@ def simulate(
             chunks[chunk.first] = chunk
             limit.add(chunk)
     joined = Chunk.join(list(chunks.values()))
-    return Simulations(whole.theta, joined.series, whole.count * length, joined.failures)
+    return Simulations(whole.theta, joined.series, whole.count * length, joined.failures, joined.views)
 
 
 def _whole(theta: Mapping[str, Any], length: int, inputs: Any, first: int) -> Task:
@@ -166,21 +171,22 @@ def _kept(store: Store, tasks: Sequence[Task]) -> dict[int, Chunk]:
 
 
 def _by_laws(
-    key: Key[Array, ""], model: StateSpaceModel, tasks: Sequence[Task], length: int
+    key: Key[Array, ""], model: StateSpaceModel, tasks: Sequence[Task], length: int, num_views: int
 ) -> Generator[Chunk, None, None]:
     """The chunk of each task, in order; several run side by side, few enough to bound the memory."""
     running: deque[tuple[Task, Array]] = deque()
 
     def next_() -> Chunk:
-        task, series = running.popleft()
-        return Chunk.of(task, np.asarray(series)[: task.count], ())
+        task, found = running.popleft()
+        views = np.asarray(found)[: task.count]
+        return Chunk.of(task, views[:, 0], (), views[:, 1:] if num_views > 1 else None)
 
     for task in tasks:
         rows = np.minimum(np.arange(CHUNK), task.count - 1)
         theta: Any = {name: value[rows] for name, value in task.theta.items()}
         index: Any = task.first + rows
         u = None if task.inputs is None else jnp.asarray(task.inputs[rows], dtype=float)
-        running.append((task, _chunk(key, model, theta, index, length, u)))
+        running.append((task, _chunk(key, model, theta, index, length, u, num_views)))
         if len(running) > IN_FLIGHT:
             yield next_()
     while running:
@@ -195,8 +201,9 @@ def _chunk(
     index: Int[Array, " n"],
     length: int,
     inputs: Float[Array, "n T ..."] | None,
-) -> Float[Array, "n T d_y"]:
+    num_views: int,
+) -> Float[Array, "n views T d_y"]:
     def one(i: Array, row: dict[str, Array], u: Any) -> Array:
-        return trajectory(jax.random.fold_in(key, i), model, row, length, u)[1]
+        return observed_trajectory(jax.random.fold_in(key, i), model, row, length, u, num_views)[1]
 
     return jax.vmap(one)(index, jax.tree.map(jnp.asarray, theta), inputs)

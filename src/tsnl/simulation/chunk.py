@@ -62,12 +62,14 @@ class Chunk:
         theta: name to array (n, *event).
         series: one of each; a failed one is NaN from the row where it failed.
         failures: the failed ones.
+        views: further series of the same paths of states, where some were asked for.
     """
 
     first: int
     theta: dict[str, np.ndarray]
     series: Float[np.ndarray, "n T d_y"]
     failures: tuple[Failure, ...] = ()
+    views: Float[np.ndarray, "n views T d_y"] | None = None
 
     @property
     def count(self) -> int:
@@ -75,7 +77,12 @@ class Chunk:
         return len(self.series)
 
     @staticmethod
-    def of(task: Task, series: Float[np.ndarray, "n T d_y"], failures: Sequence[Failure]) -> "Chunk":
+    def of(
+        task: Task,
+        series: Float[np.ndarray, "n T d_y"],
+        failures: Sequence[Failure],
+        views: Float[np.ndarray, "n views T d_y"] | None = None,
+    ) -> "Chunk":
         """The series of a task, cut where they are not finite; that is a failure too."""
         alive = np.logical_and.accumulate(np.isfinite(series).all(axis=2), axis=1)
         known = {failure.number for failure in failures}
@@ -85,7 +92,7 @@ class Chunk:
                 row = int(np.argmin(alive[i]))
                 found.append(Failure(task.first + i, f"not finite from row {row + 1} on"))
         cut = series if alive.all() else np.where(alive[:, :, None], series, np.nan)
-        return Chunk(task.first, task.theta, cut, tuple(sorted(found)))
+        return Chunk(task.first, task.theta, cut, tuple(sorted(found)), views)
 
     @staticmethod
     def lost(task: Task, length: int, num_columns: int, reason: str) -> "Chunk":
@@ -98,11 +105,13 @@ class Chunk:
     def join(parts: Sequence["Chunk"]) -> "Chunk":
         """Chunks that follow each other, in any order, as one."""
         parts = sorted(parts, key=lambda part: part.first)
+        views = [part.views for part in parts if part.views is not None]
         return Chunk(
             parts[0].first,
             {name: np.concatenate([part.theta[name] for part in parts]) for name in parts[0].theta},
             np.concatenate([part.series for part in parts]),
             tuple(failure for part in parts for failure in part.failures),
+            np.concatenate(views) if views else None,
         )
 
 

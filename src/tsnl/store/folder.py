@@ -122,7 +122,7 @@ class RunFolder:
             "failed": np.array([failure.number for failure in chunk.failures], dtype=np.int64),
             "reasons": np.array([failure.reason for failure in chunk.failures], dtype=np.str_),
             "run": np.array(f"{self.mark} {first}"),
-        }
+        } | ({} if chunk.views is None else {"views": chunk.views})
         place = self.path / "simulations" / f"{first:08d}.npz"
         write_npz(place, arrays)
 
@@ -198,4 +198,4 @@ def _chunk_of(first: int, found: dict[str, np.ndarray]) -> Chunk:
     broken = np.flatnonzero(~np.isfinite(found["series"]).all(axis=(1, 2))) + first
     if broken.tolist() != sorted(failure.number for failure in failures):
         raise ValueError("values are missing of simulations that did not fail")
-    return Chunk(first, theta, found["series"], failures)
+    return Chunk(first, theta, found["series"], failures, found.get("views"))

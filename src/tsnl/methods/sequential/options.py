@@ -90,6 +90,10 @@ class Sequential(Method):
             return split_budget(self.budget)
         return (self.simulations,) * self.rounds
 
+    def num_views(self, problem: Problem) -> int:
+        """Series that each simulated path of states is observed by."""
+        return 1
+
     @property
     def lag_rule(self) -> Lag:
         """The lag, or the rule that finds it."""

@@ -35,7 +35,7 @@ def refine(
     gaps = kernel.spec.gaps or any(np.isnan(one).any() for one in problem.panel)
     spec = replace(kernel.spec, gaps=gaps)
     state = RoundState(
-        simulated=earlier.grown(problem, earlier.count + simulations),
+        simulated=earlier.grown(problem, earlier.count + simulations, method.num_views(problem)),
         z=z,
         form=Form(spec, LagChoice(*result.lag, {}), kernel.scaling.names()),
         history=tuple(result.history),

@@ -31,6 +31,7 @@ class Simulated:
         count: how many there are.
         cost: calls of the dynamics.
         log: those that failed.
+        views: further series of the same paths of states, one block after the other.
     """
 
     z: Float[np.ndarray, "capacity size"]
@@ -41,14 +42,17 @@ class Simulated:
     count: int = 0
     cost: int = 0
     log: FailureLog = field(default_factory=FailureLog)
+    views: Float[np.ndarray, "further capacity T d_y"] | None = None
 
     @staticmethod
-    def none(problem: Problem, capacity: int) -> "Simulated":
+    def none(problem: Problem, capacity: int, num_views: int = 1) -> "Simulated":
         """Empty arrays: fixed shapes, so that what uses them is compiled once."""
         z = np.zeros((capacity, problem.prior.size))
         series = np.full((capacity, problem.length, problem.d_y), np.nan)
         inputs, rounds = problem.all_inputs(0, capacity), np.full(capacity, -1)
-        return Simulated(z, series, inputs, rounds, np.full(capacity, problem.length))
+        views = np.full((num_views - 1, *series.shape), np.nan) if num_views > 1 else None
+        asked = np.full(capacity, problem.length)
+        return Simulated(z, series, inputs, rounds, asked, views=views)
 
     def added(
         self,
@@ -56,13 +60,16 @@ class Simulated:
         series: Float[np.ndarray, "n T d_y"],
         cost: int,
         failures: tuple[Failure, ...] = (),
+        views: Float[np.ndarray, "n further T d_y"] | None = None,
     ) -> "Simulated":
         """With a further round; a series is cut at its first value that is not finite."""
-        alive = np.logical_and.accumulate(np.isfinite(series).all(axis=2), axis=1)
         part = slice(self.count, self.count + len(z))
         new = {name: getattr(self, name).copy() for name in ("z", "series", "round_")}
         new["z"][part], new["round_"][part] = z, self.round_.max() + 1
-        new["series"][part] = np.where(alive[:, :, None], series, np.nan)
+        new["series"][part] = _cut(series)
+        if self.views is not None and views is not None:
+            new["views"] = self.views.copy()
+            new["views"][:, part] = _cut(np.swapaxes(views, 0, 1))
         log = self.log.added(failures, z, self.count)
         return replace(self, **new, count=self.count + len(z), cost=self.cost + cost, log=log)
 
@@ -73,8 +80,13 @@ class Simulated:
 
     @property
     def all(self) -> Arrays:
-        """The arrays in their final size."""
-        return Arrays(self.series, self.inputs, self.z)
+        """The arrays in their final size, with all views."""
+        if self.views is None:
+            return Arrays(self.series, self.inputs, self.z)
+        num_views = 1 + len(self.views)
+        series = np.concatenate([self.series, *self.views])
+        inputs, z = (np.tile(x, (num_views, *[1] * (x.ndim - 1))) for x in (self.inputs, self.z))
+        return Arrays(series, inputs, z, num_views)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """What there is, to be kept with a result and read by `of_arrays`."""
@@ -96,9 +108,9 @@ class Simulated:
         log = FailureLog.of_arrays(arrays)
         return Simulated(z.astype(float), series.astype(float), inputs, round_, asked, len(z), cost, log)
 
-    def grown(self, problem: Problem, capacity: int) -> "Simulated":
+    def grown(self, problem: Problem, capacity: int, num_views: int = 1) -> "Simulated":
         """The same simulations in arrays for another problem, cut or filled with NaN to its length."""
-        made, n = Simulated.none(problem, capacity), self.count
+        made, n = Simulated.none(problem, capacity, num_views), self.count
         rows = min(problem.length, self.series.shape[1])
         made.z[:n], made.round_[:n] = self.z[:n], self.round_[:n]
         made.series[:n, :rows], made.inputs[:n, :rows] = self.series[:n, :rows], self.inputs[:n, :rows]
@@ -146,8 +158,15 @@ def simulate_at(
     key: Key[Array, ""], problem: Problem, simulated: Simulated, z: Float[np.ndarray, "n size"]
 ) -> Simulated:
     """With a further round of simulations, at z."""
-    batch = problem.simulate(key, problem.prior.constrain_all(z), simulated.count)
-    return simulated.added(z, batch.series, batch.cost, batch.failures)
+    num_views = 1 if simulated.views is None else 1 + len(simulated.views)
+    batch = problem.simulate(key, problem.prior.constrain_all(z), simulated.count, num_views)
+    return simulated.added(z, batch.series, batch.cost, batch.failures, batch.views)
+
+
+def _cut(series: Float[np.ndarray, "*n T d_y"]) -> Float[np.ndarray, "*n T d_y"]:
+    """NaN from the first row on that is not finite."""
+    alive = np.logical_and.accumulate(np.isfinite(series).all(axis=-1), axis=-1)
+    return np.where(alive[..., None], series, np.nan)
 
 
 def take_table(problem: Problem, simulated: Simulated, table: Table) -> Simulated:

@@ -55,7 +55,7 @@ class RoundState:
     @staticmethod
     def start(problem: Problem, options: Sequential) -> "RoundState":
         """Before the first round."""
-        return RoundState(Simulated.none(problem, sum(options.sizes)))
+        return RoundState(Simulated.none(problem, sum(options.sizes), options.num_views(problem)))
 
     def posterior(self, problem: Problem) -> Posterior:
         """What the kernel says of the observed series."""

@@ -8,10 +8,12 @@ import numpy as np
 from tsnl.kernel import Decays, HeadFamily, KernelSpec, Lags, MemoryFamily, Mixture, Transform
 from tsnl.kernel.lag import Lag
 from tsnl.methods.sequential.options import Sequential
+from tsnl.models.base import StateSpaceModel
 from tsnl.problem import Problem
 from tsnl.store.registry import register
 
 MANY = 2000  # simulations from which on more weights are better, without inputs (decision 0015)
+MOST_VIEWS, MOST_ROWS = 8, 2_000_000  # of a path of states, and of all of them
 BENDS = (0, 32)  # bent features of few simulations, and of many
 FINE = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)  # rates of its decays
 
@@ -29,6 +31,10 @@ class TSNL(Sequential):
         decays: decay rates of the averages of the far past that it sees beside them; () for none, None
             chooses by the number of simulations.
         memory: further memories beside lags and decays.
+        views: series to observe each simulated path of states by, where the model's laws are known: the
+            observation law is drawn from again, the dynamics are not, so views cost no calls of them
+            and come close to as many further simulations where observation noise is large. None
+            takes up to 8, fewer where that would be more than two million rows.
         gaps: whether the kernel learns to do with entries missing from its past; None does where the
             series has some. True lets a kernel from a complete series stand gaps in later data.
     """
@@ -40,6 +46,7 @@ class TSNL(Sequential):
     lag: Lag = 4
     decays: tuple[float, ...] | None = None
     memory: tuple[MemoryFamily, ...] = ()
+    views: int | None = None
     gaps: bool | None = None
     transform: Transform | Literal["auto"] = "auto"
     head: HeadFamily = Mixture()
@@ -48,6 +55,15 @@ class TSNL(Sequential):
         super().__post_init__()
         if isinstance(self.lag, int) and self.lag < 1:
             raise ValueError(f"lag is {self.lag}, expected at least 1.")
+        if self.views is not None and self.views < 1:
+            raise ValueError(f"views is {self.views}, expected None or at least 1.")
+
+    def num_views(self, problem: Problem) -> int:
+        """Series that each simulated path of states is observed by."""
+        if not isinstance(problem.model, StateSpaceModel):
+            return 1
+        affordable = MOST_ROWS // (sum(self.sizes) * problem.length)
+        return min(MOST_VIEWS, max(1, affordable)) if self.views is None else self.views
 
     @property
     def lag_rule(self) -> Lag:
@@ -62,10 +78,11 @@ class TSNL(Sequential):
                 f"reach before the start. Choose a lag below {problem.length}."
             )
         rich = sum(self.sizes) >= MANY and problem.d_u == 0
+        bent = sum(self.sizes) * self.num_views(problem) >= MANY and problem.d_u == 0
         decays = self.decays if self.decays is not None else FINE if rich else Decays().rates
         head = self.head
         if isinstance(head, Mixture):
-            curved = rich if head.curved is None else head.curved
+            curved = bent if head.curved is None else head.curved
             bends = BENDS[rich] if head.bends is None else head.bends
             head = replace(head, curved=curved, bends=bends)
         return KernelSpec(
