@@ -285,7 +285,7 @@ def _patience(options: Training) -> int:
 def num_looks(num_rows: int, effort: float, options: Training) -> int:
     """How often to look: the number of steps, of the smallest size, over those between two looks."""
     steps = options.num_epochs * num_rows / options.batch_size
-    steps = effort * min(max(steps, options.min_steps), options.max_steps)
+    steps = max(effort * min(steps, options.max_steps), options.min_steps)
     return math.ceil(steps / options.check_every)
 
 

@@ -78,11 +78,10 @@ class TSNL(Sequential):
                 f"reach before the start. Choose a lag below {problem.length}."
             )
         rich = sum(self.sizes) >= MANY and problem.d_u == 0
-        bent = sum(self.sizes) * self.num_views(problem) >= MANY and problem.d_u == 0
         decays = self.decays if self.decays is not None else FINE if rich else Decays().rates
         head = self.head
         if isinstance(head, Mixture):
-            curved = bent if head.curved is None else head.curved
+            curved = rich if head.curved is None else head.curved
             bends = BENDS[rich] if head.bends is None else head.bends
             head = replace(head, curved=curved, bends=bends)
         return KernelSpec(
