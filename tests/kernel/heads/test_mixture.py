@@ -199,7 +199,7 @@ def is_program(x):
 
 
 def test_programs_do_not_grow_with_the_columns():
-    """All columns are one axis: twenty of them once took a minute to compile, and gigabytes."""
+    """All columns are one axis: programs for twenty of them once were gigabytes."""
 
     def sizes(d_y):
         groups = spec(d_y=d_y).groups()
@@ -250,3 +250,11 @@ def test_the_ridge_is_the_same_in_blocks(monkeypatch):
     monkeypatch.setattr("tsnl.kernel.heads.ridge.BLOCK", 150)  # of 400 rows: the last is not full
     for a, b in zip(whole, ridge.__wrapped__(y, theta, use), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-5)
+
+
+def test_first_weights_are_one_draw():
+    """Each draw is a program to compile, and most of what a first run waits for."""
+    for d_y in (1, 3):
+        groups = spec(d_y=d_y).groups()
+        make = eqx.filter_make_jaxpr(lambda key, g=groups, d=d_y: Mixture(bends=2).make(key, d, g, 1))
+        assert str(make(jax.random.key(0))[0]).count("random_bits") == 1

@@ -30,7 +30,7 @@ from jaxtyping import Array, Float, Key
 
 from tsnl.kernel.heads.base import Groups, Head, Rows, num_features
 from tsnl.kernel.heads.component import Component, log_sum, mixture
-from tsnl.kernel.heads.fresh import Sizes, fresh_part
+from tsnl.kernel.heads.fresh import Sizes, fresh_parts
 from tsnl.kernel.heads.regression import Part, decouple, earlier, extended, level, regression
 from tsnl.kernel.heads.ridge import ridge_start
 from tsnl.kernel.heads.weight_prior import minus_log_prior, with_bends
@@ -69,8 +69,8 @@ class Mixture:
     def make(self, key: Key[Array, ""], d_y: int, groups: Groups, size: int) -> "MixtureHead":
         """A fresh head."""
         sizes = Sizes(self.num_components, self.width, self.depth, bool(self.curved), self.bends or 0)
-        fresh = jax.vmap(lambda k, counts: fresh_part(k, counts, sizes, num_features(groups), size))
-        return MixtureHead(fresh(jax.random.split(key, d_y), earlier(d_y)), self, groups)
+        parts = fresh_parts(key, d_y, num_features(groups), size, sizes)
+        return MixtureHead(parts, self, groups)
 
     def make_counts(
         self, key: Key[Array, ""], d_y: int, groups: Groups, size: int, integer: tuple[bool, ...]
