@@ -7,7 +7,7 @@ import pytest
 from jaxtyping import Array
 
 from tsnl.kernel import Decays, KernelSpec, Lags, Memory, Mixture
-from tsnl.kernel.member import first_of, fresh_members, has_weights
+from tsnl.kernel.member import _prototype, first_of, fresh_members, has_weights
 
 HEAD = Mixture(num_components=1, width=0)
 
@@ -81,3 +81,12 @@ def test_a_series_as_rows_or_as_one_row():
     np.testing.assert_array_equal(rows.rows(series), series)
     np.testing.assert_array_equal(whole.rows(series), series.reshape(2, 1, 12))
     np.testing.assert_array_equal(whole.rows(series[0]), series[0].reshape(1, 12))
+
+
+def test_the_frame_of_a_kernel_draws_nothing(monkeypatch):
+    """Its weights would be compiled, drawn and thrown away, in every first run."""
+    keys, normal = [], jax.random.normal
+    monkeypatch.setattr(jax.random, "normal", lambda key, *args: keys.append(key) or normal(key, *args))
+    _prototype.__wrapped__(KernelSpec(Mixture(), (Lags(3),), 1, 0, 2, 2))
+    assert keys
+    assert all(isinstance(key, jax.core.Tracer) for key in keys)

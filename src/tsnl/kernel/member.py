@@ -6,6 +6,7 @@ not ask the method or the problem how it was made.
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -13,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Key
 
-from tsnl.kernel.heads.base import CountsFamily, Groups, Head, HeadFamily
+from tsnl.kernel.heads.base import CountsFamily, Groups, Head, HeadFamily, StartsFromRows
 from tsnl.kernel.memory.base import Beside, Group, Memory, MemoryFamily, along
 from tsnl.kernel.memory.lags import INPUT, Lags
 from tsnl.store.registry import register
@@ -137,10 +138,21 @@ def _prototype(spec: KernelSpec) -> tuple[Member, Groups]:
     """All of a member but its arrays, and the groups of its features.
 
     To be made before a program that needs it is traced: the functions in a flow would hold on to what
-    is traced.
+    is traced. A family that starts from rows is made in a program anyway, and nothing is drawn here.
     """
-    member = _make(jax.random.key(0), spec)
-    return eqx.filter(member, eqx.is_array, inverse=True), member.groups()
+
+    def make() -> tuple[Member, Groups]:
+        member = _make(jax.random.key(0), spec)
+        return member, member.groups()
+
+    traced = isinstance(spec.head, StartsFromRows)
+    member, groups = eqx.filter_eval_shape(make) if traced else make()
+    return eqx.filter(member, _is_shaped, inverse=True), groups
+
+
+def _is_shaped(x: Any) -> bool:
+    """Whether it is an array, or what will be one."""
+    return eqx.is_array(x) or isinstance(x, jax.ShapeDtypeStruct)
 
 
 def _make(key: Key[Array, ""], spec: KernelSpec) -> Member:

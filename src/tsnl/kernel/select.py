@@ -124,7 +124,8 @@ def _log_likelihoods(
     examples = prepare(key, spec, kernel.scaling, simulated, seen)
     others, pick = simulated.z[: len(chosen)][chosen], np.random.default_rng(0)
     some = others[pick.choice(len(others), NUM_OTHERS)].astype(jnp.result_type(float))
-    index = np.resize(series, MOST_SERIES), np.resize(member, MOST_SERIES)
+    most = min(MOST_SERIES, len(rows))  # one shape in all rounds
+    index = np.resize(series, most), np.resize(member, most)
     found = _evaluate(kernel, examples, rows, *index, some)
     return np.asarray(found, dtype=float)[: len(series)]
 

@@ -9,6 +9,8 @@ import scipy.stats
 
 from tsnl.kernel import Decays, KernelSpec, Lags, Mixture, learn
 from tsnl.kernel.examples import Examples
+from tsnl.kernel.heads.base import Rows, num_features
+from tsnl.kernel.heads.regression import earlier
 from tsnl.kernel.heads.ridge import ridge_start
 from tsnl.kernel.member import first_of, fresh_members
 
@@ -73,11 +75,10 @@ def features_of(d_y, rng):
 def test_by_hand_it_is_a_gaussian():
     """Mean linear in the features, log-scale linear in theta, one component of width one."""
     head = SINGLE.make(jax.random.key(0), 1, spec().groups(), 1)
-    part = head.parts[0]
-    part = eqx.tree_at(lambda p: p.shape, part, jnp.zeros(3))
-    part = eqx.tree_at(lambda p: p.mean, part, part.mean.at[:, 0].set(jnp.array([0.5, 0.1])))
-    part = eqx.tree_at(lambda p: p.offset, part, jnp.array([[0.2, -0.3], [0.0, 0.4], [0.0, 0.0]]))
-    head = eqx.tree_at(lambda h: h.parts, head, (part,))
+    part = eqx.tree_at(lambda p: p.shape, head.parts, jnp.zeros((1, 3)))
+    part = eqx.tree_at(lambda p: p.mean, part, part.mean.at[0, :, 0].set(jnp.array([0.5, 0.1])))
+    part = eqx.tree_at(lambda p: p.offset, part, jnp.array([[[0.2, -0.3], [0.0, 0.4], [0.0, 0.0]]]))
+    head = eqx.tree_at(lambda h: h.parts, head, part)
     here, theta, y = features_of(1, np.random.default_rng(0)), 0.7, 1.3
     expected = scipy.stats.norm.logpdf(
         y, (0.5 + 0.1 * theta) * float(here[0]) + 0.2, np.exp(-0.3 + 0.4 * theta)
@@ -89,10 +90,10 @@ def test_by_hand_it_is_a_gaussian():
 def test_weights_that_bend_with_theta():
     """The weight of the first feature is 0.5 + 0.1 theta + 0.2 (theta^2 - 1)."""
     bent = replace(SINGLE, curved=True).make(jax.random.key(0), 1, spec().groups(), 1)
-    part = eqx.tree_at(lambda p: p.shape, bent.parts[0], jnp.zeros(3))
-    assert part.mean.shape == (3, 6)
-    part = eqx.tree_at(lambda p: p.mean, part, part.mean.at[:, 0].set(jnp.array([0.5, 0.1, 0.2])))
-    head = eqx.tree_at(lambda h: h.parts, bent, (part,))
+    part = eqx.tree_at(lambda p: p.shape, bent.parts, jnp.zeros((1, 3)))
+    assert part.mean.shape == (1, 3, 6)
+    part = eqx.tree_at(lambda p: p.mean, part, part.mean.at[0, :, 0].set(jnp.array([0.5, 0.1, 0.2])))
+    head = eqx.tree_at(lambda h: h.parts, bent, part)
     here, theta, y = features_of(1, np.random.default_rng(0)), 0.2, 1.3
     weight = 0.5 + 0.1 * theta + 0.2 * (theta**2 - 1)
     found = head.log_prob(jnp.array([y]), here, jnp.array([theta]))
@@ -105,12 +106,12 @@ def test_weights_that_bend_with_theta():
 def test_bent_features_in_mean_and_scale():
     """The mean is 0.5 tanh(c_1 - 0.2), its weight 0.1 more with theta."""
     bent = replace(SINGLE, bends=1).make(jax.random.key(0), 1, spec().groups(), 1)
-    part = eqx.tree_at(lambda p: p.shape, bent.parts[0], jnp.zeros(3))
-    assert part.mean.shape == (2, 7)
-    slope = (jnp.zeros((6, 1)).at[0].set(1.0), jnp.array([-0.2]))
+    part = eqx.tree_at(lambda p: p.shape, bent.parts, jnp.zeros((1, 3)))
+    assert part.mean.shape == (1, 2, 7)
+    slope = (jnp.zeros((1, 6, 1)).at[:, 0].set(1.0), jnp.array([[-0.2]]))
     part = eqx.tree_at(lambda p: p.bends, part, slope)
-    part = eqx.tree_at(lambda p: p.mean, part, part.mean.at[:, 6].set(jnp.array([0.5, 0.1])))
-    head = eqx.tree_at(lambda h: h.parts, bent, (part,))
+    part = eqx.tree_at(lambda p: p.mean, part, part.mean.at[0, :, 6].set(jnp.array([0.5, 0.1])))
+    head = eqx.tree_at(lambda h: h.parts, bent, part)
     here, theta, y = features_of(1, np.random.default_rng(0)), 0.2, 1.3
     mean = (0.5 + 0.1 * theta) * np.tanh(float(here[0]) - 0.2)
     found = head.log_prob(jnp.array([y]), here, jnp.array([theta]))
@@ -121,9 +122,9 @@ def test_bent_features_in_mean_and_scale():
 def test_by_hand_it_is_a_correlated_gaussian():
     """a = sinh(r): the second residual given the first is that of normals with a / sqrt(1 + a^2)."""
     head = SINGLE.make(jax.random.key(0), 2, spec(d_y=2).groups(), 1)
-    first, second = (eqx.tree_at(lambda p: p.shape, p, jnp.zeros(3)) for p in head.parts)
-    second = eqx.tree_at(lambda p: p.couple, second, second.couple.at[0, 0].set(0.8))
-    head = eqx.tree_at(lambda h: h.parts, head, (first, second))
+    parts = eqx.tree_at(lambda p: p.shape, head.parts, jnp.zeros((2, 3)))
+    parts = eqx.tree_at(lambda p: p.couple, parts, parts.couple.at[1, 0, 0].set(0.8))
+    head = eqx.tree_at(lambda h: h.parts, head, parts)
     a = np.sinh(4 * np.tanh(0.8 / 4))
     rho = a / np.sqrt(1 + a**2)
     y = np.array([0.5, -0.4])
@@ -144,7 +145,7 @@ def test_the_penalty_is_zero_only_at_the_priors_mean():
     penalty = jax.jit(lambda x: eqx.combine(jax.tree.unflatten(tree, x), static).penalty())
     assert penalty(leaves) == 0
     assert head.penalty() > 0
-    biases = {id(b) for part in head.parts for _, b in part.layers}
+    biases = {id(b) for _, b in head.parts.layers}
     free = [id(x) in biases for x in jax.tree.leaves(arrays)]
     for i, (leaf, is_free) in enumerate(zip(leaves, free, strict=True)):
         if leaf.size and not is_free:
@@ -156,7 +157,7 @@ def test_later_lags_cost_more():
     head = SINGLE.make(jax.random.key(0), 1, spec().groups(), 1)
 
     def cost(lag):
-        moved = eqx.tree_at(lambda h: h.parts[0].mean, head, jnp.zeros((2, 6)).at[0, lag].set(1.0))
+        moved = eqx.tree_at(lambda h: h.parts.mean, head, jnp.zeros((1, 2, 6)).at[0, 0, lag].set(1.0))
         return moved.penalty() - head.penalty()
 
     assert 0 < cost(0) < cost(1)
@@ -169,8 +170,8 @@ def test_an_ensemble_starts_at_the_ridge():
     assert examples.features.shape == (20, 20, 6)
     mean, offset = ridge(y, theta, jnp.asarray(use[0]))
     for m in range(3):
-        np.testing.assert_allclose(members.head.parts[0].mean[m], mean, rtol=1e-3, atol=1e-5)
-        np.testing.assert_allclose(members.head.parts[0].offset[m], offset, rtol=1e-3, atol=1e-5)
+        np.testing.assert_allclose(members.head.parts.mean[m, 0], mean, rtol=1e-3, atol=1e-5)
+        np.testing.assert_allclose(members.head.parts.offset[m, 0], offset, rtol=1e-3, atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -184,3 +185,76 @@ def test_an_ensemble_starts_at_the_ridge():
 def test_bad_options(options, message):
     with pytest.raises(ValueError, match=message):
         Mixture(**options)
+
+
+def num_operations(jaxpr):
+    """Of a program and all programs in it."""
+    inner = [x for e in jaxpr.eqns for x in jax.tree.leaves(list(e.params.values()), is_leaf=is_program)]
+    programs = [getattr(x, "jaxpr", x) for x in inner if is_program(x)]
+    return len(jaxpr.eqns) + sum(num_operations(program) for program in programs)
+
+
+def is_program(x):
+    return hasattr(x, "eqns")
+
+
+def test_programs_do_not_grow_with_the_columns():
+    """All columns are one axis: programs for twenty of them once were gigabytes."""
+
+    def sizes(d_y):
+        groups = spec(d_y=d_y).groups()
+        count, y, theta = num_features(groups), jnp.zeros((5, d_y)), jnp.zeros((5, 1))
+        features, key = jnp.zeros((5, count)), jax.random.key(0)
+        head = Mixture().make(key, d_y, groups, 1)
+        rows = Rows(y, features, theta, jnp.arange(5), jnp.ones(()))
+        arrays, static = eqx.partition(head, eqx.is_array)
+        calls = (
+            jax.grad(lambda a: jnp.sum(eqx.combine(a, static).log_probs(y, features, theta))),
+            jax.grad(lambda a: eqx.combine(a, static).penalty()),
+            lambda a: eqx.combine(a, static).sample(key, features[0], theta[0]),
+            lambda a: eqx.filter(Mixture().start(eqx.combine(a, static), rows), eqx.is_array),
+        )
+        return [num_operations(jax.make_jaxpr(call)(arrays).jaxpr) for call in calls]
+
+    assert sizes(20) == sizes(3)
+
+
+def test_weights_of_later_columns_do_not_count():
+    """Every column has weights for all but the last; those that do not come before it are idle."""
+    head = Mixture(width=3, depth=1).make(jax.random.key(0), 3, spec(d_y=3).groups(), 1)
+    own = num_features(head.groups)
+    first, bias = head.parts.layers[0]
+    idle = 1.0 - earlier(3)
+    moved = eqx.tree_at(
+        lambda h: (h.parts.couple, h.parts.curve, h.parts.layers[0]),
+        head,
+        (
+            head.parts.couple + idle[:, None],
+            head.parts.curve + jnp.tile(idle, 2)[:, None, :, None],
+            (first.at[:, own : own + 2].add(idle[:, :, None]), bias),
+        ),
+    )
+    assert not first[0, own : own + 2].any()  # they start at zero
+    y, theta = jnp.array([0.3, -0.7, 1.2]), jnp.array([0.5])
+    here = features_of(3, np.random.default_rng(0))
+    np.testing.assert_array_equal(moved.log_prob(y, here, theta), head.log_prob(y, here, theta))
+    np.testing.assert_array_equal(moved.penalty(), head.penalty())
+    key = jax.random.key(1)
+    np.testing.assert_array_equal(moved.sample(key, here, theta), head.sample(key, here, theta))
+
+
+def test_the_ridge_is_the_same_in_blocks(monkeypatch):
+    y, theta = autoregressions(n=20, length=20)
+    use = jnp.ones((20, 20), bool)
+    whole = ridge(y, theta, use)
+    monkeypatch.setattr("tsnl.kernel.heads.ridge.BLOCK", 150)  # of 400 rows: the last is not full
+    for a, b in zip(whole, ridge.__wrapped__(y, theta, use), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-5)
+
+
+def test_first_weights_are_one_draw():
+    """Each draw is a program to compile, and most of what a first run waits for."""
+    for d_y in (1, 3):
+        groups = spec(d_y=d_y).groups()
+        make = eqx.filter_make_jaxpr(lambda key, g=groups, d=d_y: Mixture(bends=2).make(key, d, g, 1))
+        assert str(make(jax.random.key(0))[0]).count("random_bits") == 1

@@ -5,6 +5,9 @@ the lowest bin open to the left: the probabilities of all counts sum to one, no 
 data, and a component that lies below the lowest count is an excess of zeros.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -22,27 +25,28 @@ class CountsHead(MixtureHead):
 
     integer: tuple[bool, ...] = eqx.field(static=True)
 
-    def _bin(self, j: int, y: Array, part: Component) -> tuple[Array, Array]:
-        """The ends of the bin of component j, whitened."""
-        d_y = len(self.parts)
-        return part.white(y[..., d_y + j]), part.white(y[..., 2 * d_y + j])
-
-    def _log_prob(self, j: int, y: Array, part: Component) -> Array:
+    def _log_prob(self, j: Array, y: Float[Array, "kinds n"], law: Component) -> Float[Array, " n"]:
         r"""By \(\sigma(b) - \sigma(a) = \sigma(b) \sigma(-a) (1 - e^{a - b})\), which never cancels."""
-        if not self.integer[j]:
-            return super()._log_prob(j, y, part)
-        low, high = self._bin(j, y, part)
+        low, high = law.white(y[1]), law.white(y[2])
         width = jnp.maximum(high - low, 1e-9)
         terms = jax.nn.log_sigmoid(high) + jax.nn.log_sigmoid(-low) + jnp.log(-jnp.expm1(-width))
-        return log_sum(part.log_weights + terms) - log_sum(part.log_weights)
+        log_p = log_sum(law.log_weights + terms) - log_sum(law.log_weights)
+        return self._either(j, log_p, lambda: MixtureHead._log_prob(self, j, y, law))
 
-    def _tails(self, j: int, y: Array, part: Component) -> tuple[Array, Array]:
+    def _tails(
+        self, j: Array, y: Float[Array, "kinds n"], law: Component
+    ) -> tuple[Float[Array, "K n"], Float[Array, "K n"]]:
         """Probabilities below and above the bin."""
-        if not self.integer[j]:
-            return super()._tails(j, y, part)
-        low, high = self._bin(j, y, part)
-        return jax.nn.sigmoid(low), jax.nn.sigmoid(-high)
+        tails = jax.nn.sigmoid(law.white(y[1])), jax.nn.sigmoid(-law.white(y[2]))
+        return self._either(j, tails, lambda: MixtureHead._tails(self, j, y, law))
 
-    def _noise(self, key: Key[Array, ""], j: int) -> Float[Array, ""]:
+    def _noise(self, key: Key[Array, ""], j: Array) -> Float[Array, ""]:
         """Logistic where y counts."""
-        return jax.random.logistic(key) if self.integer[j] else jax.random.normal(key)
+        return self._either(j, jax.random.logistic(key), lambda: jax.random.normal(key))
+
+    def _either(self, j: Array, counted: Any, real: Callable[[], Any]) -> Any:
+        """What holds for component j; nothing is made of reals where there are none."""
+        if all(self.integer):
+            return counted
+        integer = jnp.array(self.integer)[j]
+        return jax.tree.map(lambda a, b: jnp.where(integer, a, b), counted, real())

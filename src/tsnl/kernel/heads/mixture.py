@@ -17,10 +17,8 @@ for them (see `weight_prior`), so that a few hundred windows are enough to start
 used. The weights of step 1 start at their ridge regression.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
-from math import comb
 from typing import Any
 
 import equinox as eqx
@@ -31,22 +29,13 @@ from jax import lax
 from jaxtyping import Array, Float, Key
 
 from tsnl.kernel.heads.base import Groups, Head, Rows, num_features
-from tsnl.kernel.heads.component import Component, log_sum
-from tsnl.kernel.heads.regression import (
-    Part,
-    decouple,
-    extended,
-    level,
-    num_terms,
-    regression,
-    soft,
-)
+from tsnl.kernel.heads.component import Component, log_sum, mixture
+from tsnl.kernel.heads.fresh import Sizes, fresh_parts
+from tsnl.kernel.heads.regression import Part, decouple, earlier, extended, level, regression
 from tsnl.kernel.heads.ridge import ridge_start
 from tsnl.kernel.heads.weight_prior import minus_log_prior, with_bends
 from tsnl.runtime.checked import DEEPEST, check_fields
 from tsnl.store.registry import register
-
-STEEP = 1.5  # size of a bent combination of features of unit size, at the start
 
 
 @register
@@ -79,10 +68,9 @@ class Mixture:
 
     def make(self, key: Key[Array, ""], d_y: int, groups: Groups, size: int) -> "MixtureHead":
         """A fresh head."""
-        keys = jax.random.split(key, d_y)
-        count = num_features(groups)
-        parts = (_fresh(k, self, count, size, j) for j, k in enumerate(keys))
-        return MixtureHead(tuple(parts), self, groups)
+        sizes = Sizes(self.num_components, self.width, self.depth, bool(self.curved), self.bends or 0)
+        parts = fresh_parts(key, d_y, num_features(groups), size, sizes)
+        return MixtureHead(parts, self, groups)
 
     def make_counts(
         self, key: Key[Array, ""], d_y: int, groups: Groups, size: int, integer: tuple[bool, ...]
@@ -95,20 +83,34 @@ class Mixture:
     def start(self, head: "MixtureHead", rows: Rows) -> "MixtureHead":
         """The weights of step 1 at their ridge regression."""
         groups = with_bends(head.groups, self.bends or 0)
-        for j, part in enumerate(head.parts):
-            seen = rows._replace(y=rows.y[:, j], features=extended(part, rows.features))
-            mean, offset = ridge_start(seen, groups)
-            mean = head.parts[j].mean.at[: len(mean)].set(mean)
-            head = eqx.tree_at(_regression_of(j), head, (mean, offset))
-        return head
+
+        def one(now: tuple[Part, Array]) -> tuple[Array, Array]:
+            part, y = now
+            own = rows._replace(y=y, features=extended(part, rows.features.T).T)
+            return ridge_start(own, groups)
+
+        mean, offset = lax.map(one, (head.parts, rows.y.T))  # one after the other: they are large
+        mean = head.parts.mean.at[:, : mean.shape[1]].set(mean)
+        return eqx.tree_at(lambda h: (h.parts.mean, h.parts.offset), head, (mean, offset))
 
 
 class MixtureHead(Head):
-    """The density; see the module."""
+    """The density; see the module.
 
-    parts: tuple[Part, ...]
+    Attributes:
+        parts: the weights of all components, stacked along a first axis.
+        options: of the family.
+        groups: kinds of features.
+    """
+
+    parts: Part
     options: Mixture = eqx.field(static=True)
     groups: Groups = eqx.field(static=True)
+
+    @property
+    def d_y(self) -> int:
+        """Components."""
+        return len(self.parts.offset)
 
     def log_prob(
         self,
@@ -120,10 +122,7 @@ class MixtureHead(Head):
 
         A theta without them is for all rows: what depends on it alone is then computed once.
         """
-        total = lax.full_like(y[..., 0], 0.0)
-        for j, part in enumerate(self._parts(y, features, theta)):
-            total = total + self._log_prob(j, y, part)
-        return total
+        return jnp.sum(self._each(self._log_prob, y, features, theta), axis=0).reshape(y.shape[:-1])
 
     log_probs = log_prob
 
@@ -134,118 +133,85 @@ class MixtureHead(Head):
         theta: Float[Array, "*#b size"],
     ) -> tuple[Float[Array, "*b d_y"], Float[Array, "*b d_y"], Float[Array, "*b d_y"]]:
         """Of each component given those before it: log-density, probability below it and above it."""
-        found = []
-        for j, part in enumerate(self._parts(y, features, theta)):
-            share = jax.nn.softmax(part.log_weights)
-            below, above = (jnp.sum(share * x, -1) for x in self._tails(j, y, part))
-            found.append((self._log_prob(j, y, part), below, above))
-        log_q, below, above = (jnp.stack(x, axis=-1) for x in zip(*found, strict=True))
+
+        def one(j: Array, y: Array, law: Component) -> tuple[Array, Array, Array]:
+            share = jax.nn.softmax(law.log_weights, axis=0)
+            below, above = (jnp.sum(share * x, axis=0) for x in self._tails(j, y, law))
+            return self._log_prob(j, y, law), below, above
+
+        shape = (*y.shape[:-1], self.d_y)
+        log_q, below, above = (x.T.reshape(shape) for x in self._each(one, y, features, theta))
         return log_q, below, above
 
-    def _log_prob(self, j: int, y: Array, part: "Component") -> Array:
+    def _log_prob(self, j: Array, y: Float[Array, "kinds n"], law: Component) -> Float[Array, " n"]:
         """Of component j given those before it."""
-        white = part.white(y[..., j])
-        terms = part.log_weights - 0.5 * white * white - part.log_scales
-        log_q = log_sum(terms) - log_sum(part.log_weights) - 0.5 * np.log(2 * np.pi)
-        return log_q + part.log_jacobian
+        white = law.white(y[0])
+        terms = law.log_weights - 0.5 * white * white - law.log_scales
+        log_q = log_sum(terms) - log_sum(law.log_weights) - 0.5 * np.log(2 * np.pi)
+        return log_q + law.log_jacobian
 
-    def _tails(self, j: int, y: Array, part: "Component") -> tuple[Array, Array]:
+    def _tails(
+        self, j: Array, y: Float[Array, "kinds n"], law: Component
+    ) -> tuple[Float[Array, "K n"], Float[Array, "K n"]]:
         """Probabilities below and above, of each Gaussian."""
-        white = part.white(y[..., j])
+        white = law.white(y[0])
         return jax.scipy.stats.norm.cdf(white), jax.scipy.stats.norm.cdf(-white)
 
-    def _parts(
-        self, y: Float[Array, "*b entries"], features: Float[Array, "*b F"], theta: Array
-    ) -> Iterator["Component"]:
-        """The conditional law of each component of y."""
-        before = y[..., :0]
-        for j, part in enumerate(self.parts):
-            fit = regression(part, features, theta)
-            log_stretch, moved, log_scale = decouple(fit, before)
-            mixture = self._mixture(part, features, theta, before)
-            yield Component(fit.mean, fit.log_scale, log_stretch, moved, log_scale, *mixture)
-            residual = (y[..., j] - fit.mean) * lax.exp(-fit.log_scale)
-            before = _append(before, level(residual, 4.0))
+    def _each(
+        self,
+        call: Callable[[Array, Float[Array, "kinds n"], Component], Any],
+        y: Float[Array, "*b entries"],
+        features: Float[Array, "*b F"],
+        theta: Float[Array, "*#b size"],
+    ) -> Any:
+        """Call something with the number, the entries and the conditional law of each component.
+
+        The results have axes d_y and n, the rows. Residuals need no component but their own, so that
+        all are there before any component asks for those before it.
+        """
+        d_y, n = self.d_y, y[..., 0].size
+        own = y.reshape(n, -1, d_y).transpose(1, 2, 0)
+        c = features.reshape(n, -1).T
+        if theta.ndim > 1:
+            theta = jnp.broadcast_to(theta, (*y.shape[:-1], theta.shape[-1]))
+        theta = theta.reshape(-1, theta.shape[-1]).T
+        mean, log_scale = jax.vmap(lambda part: regression(part, c, theta))(self.parts)
+        before = level((own[0] - mean) * lax.exp(-log_scale), 4.0)[:-1]
+
+        def one(j: Array, part: Part, counts: Array, y: Array, mean: Array, log_scale: Array) -> Any:
+            decoupled = decouple(part, theta, before, counts)
+            gaussians = mixture(part, c, theta, before, counts)
+            return call(j, y, Component(mean, log_scale, *decoupled, *gaussians))
+
+        mapped = jax.vmap(one, in_axes=(0, 0, 0, 1, 0, 0))
+        return mapped(jnp.arange(d_y), self.parts, jnp.asarray(earlier(d_y)), own, mean, log_scale)
 
     def sample(
         self, key: Key[Array, ""], features: Float[Array, " F"], theta: Float[Array, " size"]
     ) -> Float[Array, " d_y"]:
         """The steps of `log_prob` the other way round, one component after the other."""
-        y: list[Array] = []
-        before = theta[:0]
-        for part, key_j in zip(self.parts, jax.random.split(key, len(self.parts)), strict=True):
-            key_pick, key_noise = jax.random.split(key_j)
-            fit = regression(part, features, theta)
-            log_stretch, moved, log_scale = decouple(fit, before)
-            log_weights, means, log_scales = self._mixture(part, features, theta, before)
-            k = jax.random.categorical(key_pick, log_weights)
-            left = means[k] + jnp.exp(log_scales[k]) * self._noise(key_noise, len(y))
-            residual = (left * jnp.exp(log_scale) + moved) * jnp.exp(-log_stretch)
-            y.append(fit.mean + jnp.exp(fit.log_scale) * residual)
-            before = _append(before, level(residual, 4.0))
-        return jnp.stack(y)
+        d_y, c, theta = self.d_y, features[:, None], theta[:, None]
 
-    def _noise(self, key: Key[Array, ""], j: int) -> Float[Array, ""]:
+        def one(residuals: Array, now: tuple[Array, Array, Part, Array]) -> tuple[Array, Array]:
+            j, key, part, counts = now
+            key_pick, key_noise = jax.random.split(key)
+            mean, log_scale = regression(part, c, theta)
+            before = residuals[:-1]
+            log_stretch, moved, log_rest = decouple(part, theta, before, counts)
+            log_weights, means, log_scales = mixture(part, c, theta, before, counts)
+            k = jax.random.categorical(key_pick, log_weights[:, 0])
+            left = means[k] + jnp.exp(log_scales[k]) * self._noise(key_noise, j)
+            residual = (left * jnp.exp(log_rest) + moved) * jnp.exp(-log_stretch)
+            y = mean + jnp.exp(log_scale) * residual
+            return residuals.at[j].set(level(residual, 4.0)), y[0]
+
+        each = jnp.arange(d_y), jax.random.split(key, d_y), self.parts, jnp.asarray(earlier(d_y))
+        return lax.scan(one, jnp.zeros((d_y, 1)), each)[1]
+
+    def _noise(self, key: Key[Array, ""], j: Array) -> Float[Array, ""]:
         """The standard law behind component j."""
         return jax.random.normal(key)
 
-    def _mixture(
-        self, part: Part, features: Array, theta: Array, before: Array
-    ) -> tuple[Array, Array, Array]:
-        """Log-weights up to a constant, means and log-scales of the mixture (K each)."""
-        k = self.options.num_components
-        shape = part.shape
-        if part.layers:
-            (first, bias), *rest = part.layers
-            near = soft(features, 4.0)
-            cuts = near.shape[-1], near.shape[-1] + before.shape[-1]
-            # in three parts: of a theta that is for all windows, and of windows that stay while it moves
-            hidden = near @ first[: cuts[0]] + soft(theta, 4.0) @ first[cuts[1] :] + bias
-            if before.shape[-1]:
-                hidden = hidden + before @ first[cuts[0] : cuts[1]]
-            hidden = hidden * lax.logistic(hidden)
-            for weight, bias in rest:
-                hidden = hidden @ weight + bias
-                hidden = hidden * lax.logistic(hidden)
-            shape = shape + hidden @ part.out
-        log_weights, means, log_scales = (shape[..., i * k : (i + 1) * k] for i in range(3))
-        return log_weights, soft(means, 6.0), soft(log_scales, 3.0)
-
     def penalty(self) -> Float[Array, ""]:
         """Minus the log-prior of all weights."""
-        return sum((minus_log_prior(p, self.groups) for p in self.parts), jnp.zeros(()))
-
-
-def _append(before: Float[Array, "*b j"], new: Float[Array, "*b"]) -> Float[Array, "*b more"]:
-    return lax.concatenate([before, new[..., None]], before.ndim - 1)
-
-
-def _regression_of(j: int) -> Callable[[Any], tuple[Array, Array]]:
-    """Where the weights that ridge regression starts are, in component j."""
-    return lambda head: (head.parts[j].mean, head.parts[j].offset)
-
-
-def _fresh(key: Key[Array, ""], options: Mixture, count: int, size: int, j: int) -> Part:
-    """Weights at their start: regressions at zero, the network random with a small last layer."""
-    keys = jax.random.split(key, options.depth + 1)
-    p, p2 = num_terms(size, bool(options.curved)), 1 + size + comb(size + 1, 2)
-    k, bends = options.num_components, options.bends or 0
-    sizes = [count + j + size, *[options.width] * options.depth]
-    pairs = pairwise(sizes) if options.width else ()
-    layers = [
-        (jax.random.normal(keys[i], (a, b)) / np.sqrt(a), jnp.zeros(b)) for i, (a, b) in enumerate(pairs)
-    ]
-    key_slope, key_place = jax.random.split(jax.random.fold_in(key, 1))
-    slopes = STEEP * jax.random.normal(key_slope, (count, bends)) / np.sqrt(count)
-    widths = jnp.where(jnp.arange(k) % 2, 0.2, -0.2)
-    return Part(
-        mean=jnp.zeros((p, count + bends)),
-        scale=jnp.zeros((p, count + bends)),
-        offset=jnp.zeros((p2, 2)),
-        couple=jnp.zeros((p2, j)),
-        curve=jnp.zeros((p2, 2 * j, 2)),
-        shape=jnp.concatenate([jnp.zeros(k), jnp.linspace(-0.2, 0.2, k), widths]),
-        layers=layers,
-        out=0.02 * jax.random.normal(keys[-1], (options.width, 3 * k)),
-        bends=(slopes, jax.random.normal(key_place, (bends,))),
-    )
+        return minus_log_prior(self.parts, self.groups)

@@ -5,7 +5,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import cho_solve
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from tsnl.kernel.heads.base import Groups, Rows
 from tsnl.kernel.heads.regression import bases
@@ -13,6 +13,7 @@ from tsnl.kernel.heads.weight_prior import feature_sd, slope_sd
 
 PSEUDO = 2.0  # rows of pooled variance behind each series' own
 JITTER = 3e-6  # added to a unit diagonal: features of the past are close to collinear
+BLOCK = 4096  # rows whose products of features and theta are in memory at once
 
 
 def ridge_start(rows: Rows, groups: Groups) -> tuple[Float[Array, "P1 F"], Float[Array, "P2 2"]]:
@@ -24,28 +25,40 @@ def ridge_start(rows: Rows, groups: Groups) -> tuple[Float[Array, "P1 F"], Float
     y, c, theta, series, share = rows
     num_rows, num_series = len(y), len(theta)
     linear, quadratic = jax.vmap(bases)(theta)
-    design = jnp.concatenate(
-        [(linear[series][:, :, None] * c[:, None, :]).reshape(num_rows, -1), quadratic[series]], axis=1
-    )
     mean_sd, _ = feature_sd(groups)
     weight_sd, quadratic_sd = slope_sd(theta.shape[1])
     linear_sd = weight_sd[: linear.shape[1]]
     precision = jnp.concatenate([(1 / (linear_sd * mean_sd) ** 2).ravel(), 1 / quadratic_sd[:, 0] ** 2])
     weight = jax.ops.segment_sum(jnp.ones(num_rows), series, num_series)
+    size = min(BLOCK, num_rows)
+    places = jnp.arange(-(-num_rows // size) * size)  # whole blocks; what is too much weighs nothing
+    blocks = jnp.minimum(places, num_rows - 1).reshape(-1, size)
+
+    def design(index: Int[Array, " n"]) -> Float[Array, "n p"]:
+        products = linear[series[index]][:, :, None] * c[index][:, None, :]
+        return jnp.concatenate([products.reshape(size, -1), quadratic[series[index]]], axis=1)
 
     def sweep(_: Any, before: tuple[Array, Array]) -> tuple[Array, Array]:
-        log_sd = before[1]
-        inverse = share * jnp.exp(-2 * jnp.clip(quadratic @ log_sd, -6, 3))[series][:, None]
-        gram = (design * inverse).T @ design + jnp.diag(precision)
-        solution = _solve(gram, (design * inverse).T @ y)
-        square = jax.ops.segment_sum((y - design @ solution) ** 2, series, num_series)
+        inverse = share * jnp.exp(-2 * jnp.clip(quadratic @ before[1], -6, 3))[series]
+        inverse = jnp.where(places < num_rows, inverse[blocks.ravel()], 0.0).reshape(-1, size)
+
+        def add(total: tuple[Array, Array], now: tuple[Array, Array]) -> tuple[Any, None]:
+            x = design(now[0])
+            weighted = (x * now[1][:, None]).T
+            return (total[0] + weighted @ x, total[1] + weighted @ y[now[0]]), None
+
+        begin = jnp.diag(precision), jnp.zeros(len(precision))
+        (gram, right), _ = jax.lax.scan(add, begin, (blocks, inverse))
+        solution = _solve(gram, right)
+        fitted = jax.lax.map(lambda index: design(index) @ solution, blocks).ravel()[:num_rows]
+        square = jax.ops.segment_sum((y - fitted) ** 2, series, num_series)
         pooled = jnp.sum(square) / num_rows
         logs = 0.5 * jnp.log((square + PSEUDO * pooled) / (weight + PSEUDO) + 1e-8)
         ridge = jnp.diag(1 / quadratic_sd[:, 0] ** 2)
         weighted = quadratic * weight[:, None] * share
         return solution, _solve(weighted.T @ quadratic + ridge, weighted.T @ logs)
 
-    begin = jnp.zeros(design.shape[1]), jnp.zeros(quadratic.shape[1]).at[0].set(-0.35)
+    begin = jnp.zeros(len(precision)), jnp.zeros(quadratic.shape[1]).at[0].set(-0.35)
     solution, log_sd = jax.lax.fori_loop(0, 2, sweep, begin)
     mean = solution[: linear.shape[1] * c.shape[1]].reshape(linear.shape[1], c.shape[1])
     return mean, jnp.stack([solution[mean.size :], log_sd], axis=1)

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from tsnl.kernel.heads.base import Groups, num_features
-from tsnl.kernel.heads.regression import Part, num_parameters
+from tsnl.kernel.heads.regression import Part, earlier, num_parameters
 from tsnl.kernel.memory.base import Group
 
 # Prior standard deviations, found by measurement on the linear, volatility and predator-prey problems;
@@ -50,10 +50,10 @@ def slope_sd(size: int) -> tuple[Float[np.ndarray, "P2 1"], Float[np.ndarray, "P
 
 
 class Table(NamedTuple):
-    """What the prior knows of every weight of a part, in the order of its leaves.
+    """What the prior knows of every weight of all components, in the order of their leaves.
 
     Attributes:
-        precision: 1 / sd of each weight, zero where it has a flat prior.
+        precision: 1 / sd of each weight, zero where it has a flat prior, or is not used.
         group: the group that each weight is in; those in none have the last number.
         sizes: weights in each group, of those in none not counted.
     """
@@ -63,55 +63,64 @@ class Table(NamedTuple):
     sizes: Float[np.ndarray, " groups"]
 
 
-def minus_log_prior(part: Part, groups: Groups) -> Float[Array, ""]:
+def minus_log_prior(parts: Part, groups: Groups) -> Float[Array, ""]:
     r"""Gaussian for what every kernel needs, shrinking for the groups that it may do without.
 
     A group w of n weights has a common scale that is unknown, \(\frac{n + 1}{2} \log(1 + |w|^2 / t^2)\):
     the marginal of N(0, \tau^2) with an inverse-gamma \(\tau^2\). One that the data do not ask for is
-    pulled to zero, one that they do ask for is left alone.
+    pulled to zero, one that they do ask for is left alone. Each component has groups of its own.
     """
-    table = make_table(part, groups)
-    weights = jnp.concatenate([leaf.ravel() for leaf in jax.tree.leaves(part)])
+    table = make_table(parts, groups)
+    weights = jnp.concatenate([leaf.ravel() for leaf in jax.tree.leaves(parts)])
     square = (weights * table.precision) ** 2
     sums = jax.ops.segment_sum(square, table.group, len(table.sizes) + 1)
     return 0.5 * sums[-1] + 0.5 * (table.sizes + 1) @ jnp.log1p(sums[:-1] / TYPICAL**2)
 
 
-def make_table(part: Part, groups: Groups) -> Table:
+def make_table(parts: Part, groups: Groups) -> Table:
     """The table for weights of these shapes, in numpy: a constant of the compiled program."""
-    shapes = jax.tree.map(lambda leaf: np.zeros(leaf.shape), part)
-    inverse = jax.tree.map(np.zeros_like, shapes)
-    group = jax.tree.map(lambda leaf: np.full(leaf.shape, -1), shapes)
+    inverse = jax.tree.map(lambda leaf: np.zeros(leaf.shape), parts)
+    group = jax.tree.map(lambda leaf: np.full(leaf.shape, -1), parts)
+    used = jax.tree.map(lambda leaf: np.ones(leaf.shape), parts)
     count = itertools.count()
-    size, own = num_parameters(part), num_features(groups)
-    groups = with_bends(groups, len(part.bends[1]))
+    size, own, d_y = num_parameters(parts), num_features(groups), len(parts.offset)
+    groups = with_bends(groups, parts.bends[1].shape[1])
     mean_sd, scale_sd = feature_sd(groups)
     largest = np.maximum(mean_sd, scale_sd)[:own, None]
     weight, quadratic = slope_sd(size)
     inverse.shape[:], inverse.out[:] = 1.0, 1 / OUT
     for name, sd in (("mean", mean_sd), ("scale", scale_sd)):
-        getattr(inverse, name)[:] = 1 / (weight[: len(shapes.mean)] * sd)
+        getattr(inverse, name)[:] = 1 / (weight[: parts.mean.shape[1]] * sd)
         for kind in _kinds(groups):
-            for row in getattr(group, name):
-                row[kind] = next(count)
+            for p in range(parts.mean.shape[1]):
+                getattr(group, name)[:, p, kind] = next(count)
     for name in ("offset", "couple"):
         getattr(inverse, name)[:] = 1 / quadratic
-        getattr(group, name)[1 + size :] = next(count)
-    inverse.curve[:1], inverse.curve[1:] = 1 / (CURVE * OFFSET), 1 / CURVE
-    group.curve[1:] = next(count)
+        getattr(group, name)[:, 1 + size :] = next(count)
+    inverse.curve[:, :1], inverse.curve[:, 1:] = 1 / (CURVE * OFFSET), 1 / CURVE
+    group.curve[:, 1:] = next(count)
+    before = earlier(d_y)
+    used.couple[:] = before[:, None]
+    used.curve[:] = np.tile(before, 2)[:, None, :, None]
     for i, (weight, _) in enumerate(inverse.layers):
-        weight[:] = np.sqrt(weight.shape[1]) / HIDDEN
+        weight[:] = np.sqrt(weight.shape[2]) / HIDDEN
         if i == 0:
-            weight[:own] /= largest
-            for row in group.layers[0][0][-size:]:
-                row[:] = next(count)
+            weight[:, :own] /= largest
+            used.layers[0][0][:, own : own + d_y - 1] = before[:, :, None]
+            for p in range(size):
+                group.layers[0][0][:, p - size] = next(count)
     inverse.bends[0][:] = np.sqrt(own) / HIDDEN * largest.max(initial=0.0) / largest
     inverse.bends[1][:] = 1 / PLACE
-    ids = np.concatenate([leaf.ravel() for leaf in jax.tree.leaves(group)])
-    precision = np.concatenate([leaf.ravel() for leaf in jax.tree.leaves(inverse)])
-    names, sizes = np.unique(ids[ids >= 0], return_counts=True)
-    places = np.where(ids < 0, len(names), np.searchsorted(names, ids)).astype(np.int32)
-    return Table(precision.astype(np.float32), places, sizes.astype(np.float32))
+    total = next(count)
+    ids, precision = [], []
+    for g, u, i in zip(*map(jax.tree.leaves, (group, used, inverse)), strict=True):
+        column = np.arange(d_y).reshape(-1, *[1] * (g.ndim - 1))  # each has groups of its own
+        ids.append(np.where((g >= 0) & (u > 0), g + total * column, -1).ravel())
+        precision.append((i * u).ravel())
+    found = np.concatenate(ids)
+    names, sizes = np.unique(found[found >= 0], return_counts=True)
+    places = np.where(found < 0, len(names), np.searchsorted(names, found)).astype(np.int32)
+    return Table(np.concatenate(precision).astype(np.float32), places, sizes.astype(np.float32))
 
 
 def _kinds(groups: Groups) -> list[slice]:
