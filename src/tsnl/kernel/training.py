@@ -34,9 +34,8 @@ class Training:
             of Adam; the step size decays to nothing over them (cosine).
         min_steps, max_steps: limits of the number of steps.
         batch_size: rows in a step, at least; whole series of about as many where memories have weights.
-        max_batch_size: rows in a step, at most: a step takes one in `PART` of all rows, within these two.
-            Larger steps are less noisy, and their noise is what is left of the error where there are
-            many simulations (decision 0017).
+        max_batch_size: rows in a step, at most: one in `PART` of all rows, within these two. Larger steps
+            are less noisy, which counts where there are many simulations (decision 0018).
         learning_rate: the largest step size.
         averaging: decay of the moving average of the weights, which is what is kept.
         clip: largest norm of a gradient.
@@ -50,7 +49,7 @@ class Training:
     num_members: int = 5
     num_epochs: float = 20.0
     min_steps: int = 300
-    max_steps: int = 4000
+    max_steps: int = 3000
     batch_size: int = 512
     max_batch_size: int = 2048
     learning_rate: float = 5e-3
@@ -291,7 +290,8 @@ def num_looks(num_rows: int, effort: float, options: Training) -> int:
 
 def rows_in_step(num_rows: int, options: Training) -> int:
     """Of so many rows in all, those in a step of training."""
-    return min(max(num_rows // PART, options.batch_size), max(options.max_batch_size, options.batch_size))
+    most = max(options.max_batch_size, options.batch_size)
+    return min(max(num_rows // PART, options.batch_size), most)
 
 
 def _schedule(share: Array) -> Array:

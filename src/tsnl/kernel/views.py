@@ -1,8 +1,8 @@
 r"""What several views of one path of states are worth.
 
-A path of states that is observed K times gives K series, each from the model, and not independent: they
-share the path. With residuals e of a linear prediction from the row before, and \(\rho\) the correlation of
-two views' residuals at one time, K views count as \(K / (1 + (K - 1) \rho)\) series.
+A path of states that is observed K times gives K series. Each is a draw from the model; they are not
+independent, since they share the path. With \(\rho\) the correlation, between two views, of the
+residuals of a linear prediction from the row before, K views count as \(K / (1 + (K - 1) \rho)\) series.
 """
 
 import numpy as np
@@ -28,9 +28,10 @@ def worth_of_views(
     both = (use[:, 1:] & use[:, :-1]).reshape(num_views, -1, use.shape[1] - 1)
     now, before = rows[:, :, 1:], rows[:, :, :-1]
     weight = both[..., None].astype(float)
-    slope = (weight * now * before).sum(axis=(0, 1, 2)) / ((weight * before**2).sum(axis=(0, 1, 2)) + 1e-9)
+    every = (0, 1, 2)
+    slope = (weight * now * before).sum(axis=every) / ((weight * before**2).sum(axis=every) + 1e-9)
     residual = now - slope * before
-    mean = (weight * residual).sum(axis=(0, 1, 2)) / max(both.sum(), 1)
+    mean = (weight * residual).sum(axis=every) / max(both.sum(), 1)
     residual = (residual - mean) * weight
     pairs = both[:-1] & both[1:]
     shared = (residual[:-1] * residual[1:] * pairs[..., None]).sum() / max(pairs.sum(), 1)

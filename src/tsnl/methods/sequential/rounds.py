@@ -42,7 +42,7 @@ from tsnl.simulation import Table
 
 CONVERGED = 0.15  # shift of mean and of log sd, in posterior sds, below which a round was idle
 BENEFIT = 2.0  # powers of the likelihood over what far-off series trust it with, to propose from
-DRAFT = 0.35  # share of the training steps in a round that is only proposed from
+DRAFT = 0.2  # share of the training steps in a round that is only proposed from
 
 
 def run(
