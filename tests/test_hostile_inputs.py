@@ -64,6 +64,7 @@ FIELDS = {
     (Training, "num_members"): "whole",
     (Training, "min_steps"): "whole",
     (Training, "batch_size"): "whole",
+    (Training, "max_batch_size"): "whole",
     (Training, "check_every"): "whole",
     (MCMC, "num_chains"): "whole",
     (MCMC, "num_warmup"): "whole",

@@ -59,3 +59,14 @@ def test_there_is_always_something_to_learn_from(n, length, lag, fraction):
     assert train.any((1, 2)).all()
     assert held.any((1, 2)).all()
     assert not (train & held).any()
+
+
+@given(n=st.integers(2, 20), num_views=st.integers(2, 5), seed=st.integers(0, 99))
+def test_views_of_a_path_stay_together(n, num_views, seed):
+    targets = np.ones((num_views * n, 3), bool)
+    train, held = split(np.random.default_rng(seed), targets, 3, 0.2, 1, num_views)
+    for rows in (train, held):
+        by_view = rows.any(axis=2).reshape(3, num_views, n)
+        assert (by_view == by_view[:, :1]).all()
+    assert not (train & held).any()
+    np.testing.assert_array_equal(train | held, np.repeat(targets[None], 3, 0))

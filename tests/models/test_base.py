@@ -5,7 +5,7 @@ import pytest
 
 import tsnl
 from tsnl.models import Filterable
-from tsnl.models.base import observation_shape
+from tsnl.models.base import observation_shape, observed_trajectory, trajectory
 
 
 class Level(tsnl.StateSpaceModel):
@@ -79,3 +79,20 @@ def test_capability_is_a_type():
 def test_bad_calls(call, message):
     with pytest.raises(ValueError, match=message):
         Level().simulate(seed=0, **call)
+
+
+def test_views_share_the_states_and_have_noise_of_their_own():
+    key = jax.random.key(3)
+    states, series = trajectory(key, Level(), {}, 400)
+    same, views = observed_trajectory(key, Level(), {}, 400, None, 5)
+    np.testing.assert_array_equal(same, states)
+    np.testing.assert_array_equal(views[0], series)
+    noise = np.asarray(views[:, :, 0] - states)
+    between = np.corrcoef(noise)[np.triu_indices(5, 1)]
+    assert np.abs(between).max() < 4.5 / np.sqrt(400)
+    np.testing.assert_allclose(noise.std(axis=1), 0.5, atol=4.5 * 0.5 / np.sqrt(800))
+
+
+def test_views_without_noise_are_the_same_series():
+    _, views = observed_trajectory(jax.random.key(3), Level(), {"noise": 0.0}, 20, None, 3)
+    np.testing.assert_array_equal(views[1:], np.broadcast_to(views[:1], (2, 20, 1)))

@@ -61,3 +61,15 @@ def test_cost_counts_calls_of_the_dynamics():
 def test_bad_calls(theta, length, message):
     with pytest.raises(ValueError, match=message):
         simulate(jax.random.key(0), LinearGaussian(), theta, length)
+
+
+def test_views_are_further_series_of_the_same_paths():
+    key, theta = jax.random.key(2), {"Q": np.linspace(0.1, 1.0, CHUNK + 3)}
+    plain = simulate(key, LinearGaussian(), theta, 20)
+    seen = simulate(key, LinearGaussian(), theta, 20, num_views=4)
+    assert plain.views is None
+    assert seen.views.shape == (CHUNK + 3, 3, 20, 1)
+    assert seen.cost == plain.cost
+    np.testing.assert_allclose(seen.series, plain.series, rtol=1e-6)
+    part = simulate(key, LinearGaussian(), {"Q": theta["Q"][5:]}, 20, first=5, num_views=4)
+    np.testing.assert_array_equal(part.views, seen.views[5:])

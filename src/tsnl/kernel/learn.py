@@ -50,9 +50,7 @@ def learn(
     """
     scaling, groups = centred_at(scaling, simulated.z[: len(chosen)][chosen]), spec.groups()
     targets = targets_of(spec, simulated, chosen)
-    use, held = split(
-        rng, targets, spec.num_members, training.held_out, spec.lag, simulated.num_views
-    )
+    use, held = split(rng, targets, spec.num_members, training.held_out, spec.lag, simulated.num_views)
     keys = jax.random.split(key, 3)
     seen = np.isfinite(spec.rows(simulated.series))
     if spec.gaps:
@@ -76,7 +74,7 @@ def prepare(
     dtype = jnp.result_type(float)
     inputs = simulated.inputs[:, :1, :0] if spec.whole else simulated.inputs
     rows = spec.rows(simulated.series).clip(-1e30, 1e30)
-    given = Simulated(*(x.astype(dtype) for x in (rows, inputs, simulated.z)))
+    given = Simulated(rows.astype(dtype), inputs.astype(dtype), simulated.z.astype(dtype))
     return standardise(key, spec, scaling, given, seen)
 
 

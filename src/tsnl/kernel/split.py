@@ -26,7 +26,7 @@ def split(
         num_views: series i, i + N / num_views, ... are views of one path of states, and stay together.
     """
     if num_views > 1:
-        paths = targets.reshape(num_views, -1, targets.shape[1]).any(axis=0)
+        paths = np.asarray(targets.reshape(num_views, -1, targets.shape[1]).any(axis=0))
         train, held = split(rng, paths, num_members, fraction, lag)
         return np.tile(train, (1, num_views, 1)) & targets, np.tile(held, (1, num_views, 1)) & targets
     train = np.repeat(targets[None], num_members, axis=0)

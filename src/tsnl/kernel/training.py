@@ -34,8 +34,8 @@ class Training:
             of Adam; the step size decays to nothing over them (cosine).
         min_steps, max_steps: limits of the number of steps.
         batch_size: rows in a step, at least; whole series of about as many where memories have weights.
-        max_batch_size: rows in a step, at most: one in `PART` of all rows, within these two. Larger steps
-            are less noisy, which counts where there are many simulations (decision 0018).
+        max_batch_size: rows in a step, at most: one in `PART` of all rows, within these two. Larger
+            steps are less noisy, which counts where there are many simulations (decision 0018).
         learning_rate: the largest step size.
         averaging: decay of the moving average of the weights, which is what is kept.
         clip: largest norm of a gradient.
@@ -62,7 +62,8 @@ class Training:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        for name in ("num_members", "min_steps", "batch_size", "check_every", "patience"):
+        sizes = ("batch_size", "max_batch_size")
+        for name in ("num_members", "min_steps", *sizes, "check_every", "patience"):
             if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, expected at least 1.")
         if not 0 < self.min_steps <= self.max_steps:

@@ -198,4 +198,7 @@ def _chunk_of(first: int, found: dict[str, np.ndarray]) -> Chunk:
     broken = np.flatnonzero(~np.isfinite(found["series"]).all(axis=(1, 2))) + first
     if broken.tolist() != sorted(failure.number for failure in failures):
         raise ValueError("values are missing of simulations that did not fail")
-    return Chunk(first, theta, found["series"], failures, found.get("views"))
+    series, views = found["series"], found.get("views")
+    if views is not None and (views.shape[0], *views.shape[2:]) != series.shape:
+        raise ValueError("its views are not of its series")
+    return Chunk(first, theta, series, failures, views)

@@ -60,3 +60,19 @@ def test_what_is_given_stays():
 
 def test_with_inputs_the_kernel_stays_compact():
     assert TSNL(budget=5000).spec(problem(np.ones(50)), 4).head == Mixture(curved=False, bends=0)
+
+
+def test_paths_are_seen_up_to_eight_times_and_less_often_where_there_are_many_rows():
+    assert [TSNL(budget=n).num_views(problem()) for n in (100, 5000, 10_000, 40_000)] == [8, 8, 4, 1]
+    assert TSNL(budget=100, views=3).num_views(problem()) == 3
+
+
+def test_a_black_box_has_no_states_to_see_again():
+    prior = tsnl.Prior(Q=dist.LogNormal(0.0, 1.0))
+    box = Problem.of(lambda rng, theta: rng.normal(size=50), prior, np.sin(np.arange(50.0)))
+    assert TSNL(budget=100).num_views(box) == 1
+
+
+def test_no_views_are_refused():
+    with pytest.raises(ValueError, match="views is 0, expected None or at least 1"):
+        TSNL(views=0)

@@ -3,7 +3,7 @@ import numpy as np
 import numpyro.distributions as dist
 
 import tsnl
-from tsnl.methods.sequential.simulated import Simulated, choose, propose
+from tsnl.methods.sequential.simulated import Simulated, choose, propose, simulate_at
 from tsnl.models import LinearGaussian
 from tsnl.problem import Problem
 from tsnl.simulation import Failure
@@ -57,3 +57,21 @@ def test_what_is_kept_is_read_again():
     longer = again.grown(Problem.of(MODEL, PRIOR, SERIES[:6]), 5)
     assert longer.num_failed == 1  # a series that was to be shorter has not failed
     assert longer.completion() is not None
+
+
+def test_views_are_kept_beside_their_series_and_cost_nothing():
+    problem = Problem.of(MODEL, PRIOR, SERIES)
+    z, key = np.zeros((3, 1)), jax.random.key(0)
+    plain = simulate_at(key, problem, Simulated.none(problem, 4), z)
+    seen = simulate_at(key, problem, Simulated.none(problem, 4, 3), z)
+    assert (seen.cost, seen.count) == (plain.cost, plain.count)
+    np.testing.assert_array_equal(seen.series, plain.series)
+    every = seen.all
+    assert every.num_views == 3
+    assert every.series.shape == (12, 20, 1)
+    for i in range(3):  # the block of a view has the same parameters
+        np.testing.assert_array_equal(every.z[4 * i : 4 * i + 4], seen.z)
+    live = every.series.reshape(3, 4, 20)[:, :3]
+    assert np.isfinite(live).all()
+    assert len(np.unique(live[:, 0, 0])) == 3
+    assert np.isnan(every.series.reshape(3, 4, 20)[:, 3]).all()
