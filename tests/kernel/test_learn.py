@@ -49,7 +49,7 @@ def started(head, seed, memory=MEMORY):
     theta = jnp.asarray(rng.normal(size=(3, SIZE)), dtype=float)
     examples = Examples(y, jnp.ones(y.shape, bool), y, theta)
     spec = KernelSpec(head, memory, 1, 1, SIZE, num_members=2)
-    return learn._start(jax.random.key(seed), spec, examples, np.ones((2, 3, 6), bool))
+    return learn._start(jax.random.key(seed), spec, examples, np.ones((2, 3, 6), bool), 1.0)
 
 
 def weights_of(members):

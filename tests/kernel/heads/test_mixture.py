@@ -166,7 +166,7 @@ def test_later_lags_cost_more():
 def test_an_ensemble_starts_at_the_ridge():
     y, theta = autoregressions(n=20, length=20)
     use = np.ones((3, 20, 20), bool)
-    members, examples = learn._start(jax.random.key(0), spec(), examples_of(y, theta), use)
+    members, examples = learn._start(jax.random.key(0), spec(), examples_of(y, theta), use, 1.0)
     assert examples.features.shape == (20, 20, 6)
     mean, offset = ridge(y, theta, jnp.asarray(use[0]))
     for m in range(3):
