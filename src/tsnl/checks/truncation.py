@@ -25,7 +25,7 @@ def check_lag(
     likelihood: SurrogateLikelihood,
     problem: Problem,
     simulated: Simulated,
-    chosen: Bool[np.ndarray, " N"],
+    chosen: Bool[np.ndarray, " paths"],
     training: Training,
     z: Float[np.ndarray, "n size"],
 ) -> Verdict:

@@ -89,7 +89,7 @@ def held_out_scores(
     key: Key[Array, ""],
     kernels: Sequence[Kernel],
     simulated: Simulated,
-    chosen: Bool[np.ndarray, " N"],
+    chosen: Bool[np.ndarray, " paths"],
     held_out: float,
 ) -> list[Float[np.ndarray, " n"]]:
     """By each kernel, the mean log-score a row of each series held out, in the user's units.
@@ -114,7 +114,7 @@ def held_out_scores(
 
 
 def targets_of(
-    spec: KernelSpec, simulated: Simulated, chosen: Bool[np.ndarray, " N"]
+    spec: KernelSpec, simulated: Simulated, chosen: Bool[np.ndarray, " paths"]
 ) -> Bool[np.ndarray, "N T"]:
     """The rows that may be learned from."""
     wanted = np.tile(chosen, simulated.num_views)

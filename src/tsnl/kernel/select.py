@@ -36,7 +36,7 @@ def theta_scores(
     rng: np.random.Generator,
     kernel: Kernel,
     simulated: Simulated,
-    chosen: Bool[np.ndarray, " N"],
+    chosen: Bool[np.ndarray, " paths"],
     held_out: float,
 ) -> Float[np.ndarray, " n"]:
     """The score of each held-out series, by the member that did not see it.
@@ -57,7 +57,7 @@ def trusted_power(
     rng: np.random.Generator,
     kernel: Kernel,
     simulated: Simulated,
-    chosen: Bool[np.ndarray, " N"],
+    chosen: Bool[np.ndarray, " paths"],
     held_out: float,
 ) -> float:
     """How far held-out series trust a kernel; the arguments are those of `theta_scores`.
@@ -110,7 +110,7 @@ def _log_likelihoods(
     rng: np.random.Generator,
     kernel: Kernel,
     simulated: Simulated,
-    chosen: Bool[np.ndarray, " N"],
+    chosen: Bool[np.ndarray, " paths"],
     held_out: float,
 ) -> Float[np.ndarray, "n others"]:
     """Of each held-out series at its own parameters, and at others."""
