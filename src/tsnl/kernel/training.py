@@ -283,9 +283,13 @@ def _patience(options: Training) -> int:
 
 
 def num_looks(num_rows: int, effort: float, options: Training) -> int:
-    """How often to look: the number of steps, of the smallest size, over those between two looks."""
+    """How often to look: the number of steps, of the smallest size, over those between two looks.
+
+    A rough fit takes half of the fewest steps at least.
+    """
     steps = options.num_epochs * num_rows / options.batch_size
-    steps = max(effort * min(steps, options.max_steps), options.min_steps)
+    steps = min(max(steps, options.min_steps), options.max_steps)
+    steps = max(effort * steps, options.min_steps / 2)
     return math.ceil(steps / options.check_every)
 
 
