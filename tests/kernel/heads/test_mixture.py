@@ -42,7 +42,7 @@ def ridge(y, theta, use, memory=MEMORY):
     """Where the regressions start, from the rows that training would give them."""
     made, examples = spec(memory), examples_of(y, theta)
     features = examples.along(first_of(fresh_members(jax.random.key(0), made)))
-    rows = learn._rows(examples, features, use)
+    rows = learn._rows(examples, features, use, jnp.ones(()))
     return ridge_start(rows._replace(y=rows.y[:, 0]), made.groups())
 
 

@@ -74,9 +74,7 @@ def test_extreme_simulations_neither_diverge_nor_dominate():
         result = tsnl.infer(wild, prior, series, QUICK, seed=0, progress=False)
     assert 0 < result.history[-1]["extreme"] <= 8
     count, rows = result.history[-1]["extreme"], result.history[-1]["extreme_rows"]
-    assert result.status.endswith(
-        f"{count} simulations of the last round have extreme values, in {rows} rows"
-    )
+    assert f"{count} simulations of the last round have extreme values, in {rows} rows" in result.status
     assert np.isfinite(result.draws["scale"]).all()
     assert 0.3 < result.draws["scale"].mean() < 3.0
 
