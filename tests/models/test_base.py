@@ -84,7 +84,7 @@ def test_bad_calls(call, message):
 def test_views_share_the_states_and_have_noise_of_their_own():
     key = jax.random.key(3)
     states, series = trajectory(key, Level(), {}, 400)
-    same, views = observed_trajectory(key, Level(), {}, 400, None, 5)
+    _, same, views = observed_trajectory(key, Level(), {}, 400, None, 5)
     np.testing.assert_array_equal(same, states)
     np.testing.assert_array_equal(views[0], series)
     noise = np.asarray(views[:, :, 0] - states)
@@ -94,5 +94,5 @@ def test_views_share_the_states_and_have_noise_of_their_own():
 
 
 def test_views_without_noise_are_the_same_series():
-    _, views = observed_trajectory(jax.random.key(3), Level(), {"noise": 0.0}, 20, None, 3)
+    *_, views = observed_trajectory(jax.random.key(3), Level(), {"noise": 0.0}, 20, None, 3)
     np.testing.assert_array_equal(views[1:], np.broadcast_to(views[:1], (2, 20, 1)))

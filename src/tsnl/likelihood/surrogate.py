@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float
 
 from tsnl.kernel.fitted import Kernel
 from tsnl.likelihood.completion import Completion
+from tsnl.likelihood.correction import Correction
 
 BLOCK = 1024  # rows evaluated at once: bounds the memory of long series
 
@@ -28,6 +29,8 @@ class SurrogateLikelihood(eqx.Module):
         num_series: how many series.
         completion: the log-probability that a simulation does not fail, counted once for each series;
             None where none failed.
+        correction: what a filter that knows the states says beyond the kernel, about these series; None
+            where there is none.
     """
 
     kernel: Kernel
@@ -37,6 +40,7 @@ class SurrogateLikelihood(eqx.Module):
     log_jacobian: Float[Array, " rows"]
     num_series: int = eqx.field(static=True)
     completion: Completion | None = None
+    correction: Correction | None = None
 
     @staticmethod
     def of(
@@ -55,7 +59,9 @@ class SurrogateLikelihood(eqx.Module):
     def __call__(self, z: Float[Array, " size"]) -> Float[Array, ""]:
         """The log-likelihood at an unconstrained z."""
         log_q = jnp.sum(self.factors(z))
-        return log_q if self.completion is None else log_q + self.num_series * self.completion(z)
+        if self.completion is not None:
+            log_q += self.num_series * self.completion(z)
+        return log_q if self.correction is None else log_q + self.correction(z)
 
     def factors(self, z: Float[Array, " size"]) -> Float[Array, " rows"]:
         """The log of each factor, zero where a row does not count; one series after the other."""

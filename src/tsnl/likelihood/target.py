@@ -96,9 +96,13 @@ def has_target(problem: Problem) -> bool:
     model = problem.model
     if isinstance(model, LinearGaussian):
         return True
+    return isinstance(model, StateSpaceModel) and model.has_density and has_whole_rows(problem)
+
+
+def has_whole_rows(problem: Problem) -> bool:
+    """Whether no observed row is missing in part."""
     gaps = [np.isnan(one) for one in problem.panel]
-    partly = any((gap.any(axis=1) & ~gap.all(axis=1)).any() for gap in gaps)
-    return isinstance(model, StateSpaceModel) and model.has_density and not partly
+    return not any((gap.any(axis=1) & ~gap.all(axis=1)).any() for gap in gaps)
 
 
 def target_of(problem: Problem, num_particles: int) -> Target:

@@ -9,6 +9,7 @@ Batches, time and random keys are somebody else's business: `trajectory` runs th
 `jax.vmap` over particles or simulations.
 """
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import fields
@@ -19,6 +20,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from tsnl.models.arrays import real_values
@@ -151,7 +153,7 @@ def trajectory(
     Returns:
         States x_1..x_T, leading axis T, and the series (T, d_y).
     """
-    states, views = observed_trajectory(key, model, theta, length, inputs, 1)
+    _, states, views = observed_trajectory(key, model, theta, length, inputs, 1)
     return states, views[0]
 
 
@@ -162,10 +164,11 @@ def observed_trajectory(
     length: int,
     inputs: Any,
     num_views: int,
-) -> tuple[State, Float[Array, "views T d_y"]]:
+) -> tuple[State, State, Float[Array, "views T d_y"]]:
     """One path of states, seen several times: each view has observation noise of its own.
 
-    The first view is the series of `trajectory`, whatever their number.
+    Returns x_0, then x_1..x_T, then the views. The first view is the series of `trajectory`, whatever
+    their number.
     """
     theta = model.complete(theta)
 
@@ -186,7 +189,13 @@ def observed_trajectory(
 
     initial = jax.tree.map(jnp.asarray, model.sample_initial(jax.random.fold_in(key, 0), theta))
     _, (states, views) = jax.lax.scan(step, initial, (jnp.arange(1, length + 1), inputs))
-    return states, jnp.swapaxes(views, 0, 1)
+    return initial, states, jnp.swapaxes(views, 0, 1)
+
+
+def flat_path(initial: State, states: State) -> Float[Array, "times d_x"]:
+    """x_0..x_T, the entries of each state in one row."""
+    joined = jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]).astype(float), initial, states)
+    return jax.vmap(lambda state: ravel_pytree(state)[0])(joined)
 
 
 _trajectory = eqx.filter_jit(trajectory)
@@ -202,6 +211,18 @@ def observation_shape(model: StateSpaceModel, inputs: Any = None) -> tuple[int, 
             f"{type(model).__name__}.sample_observation returns shape {shape}, expected () or (d_y,)."
         )
     return shape
+
+
+def num_entries(model: StateSpaceModel) -> int:
+    """Entries of a state, found without running the laws."""
+    parameters, laws = eqx.partition(model, eqx.is_array)
+
+    def initial(parameters: Any, key: Key[Array, ""]) -> State:
+        whole = eqx.combine(parameters, laws)
+        return jax.tree.map(jnp.asarray, whole.sample_initial(key, whole.complete()))
+
+    made = jax.eval_shape(initial, parameters, jax.random.key(0))
+    return sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(made))
 
 
 @partial(jax.jit, static_argnums=0)

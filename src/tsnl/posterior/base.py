@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Key
 
 from tsnl.kernel.fitted import Kernel
+from tsnl.likelihood.correction import Correction
 from tsnl.likelihood.surrogate import SurrogateLikelihood
 from tsnl.problem.draws import constrained
 from tsnl.problem.prior import Prior
@@ -122,8 +123,20 @@ class Posterior:
     def given(self, panel: Panel, inputs: Panel | None = None) -> "Posterior":
         """The same for series that are known to fit the kernel, NaN where they do not count."""
         assert isinstance(self.likelihood, SurrogateLikelihood)
-        completion = self.likelihood.completion
-        return Posterior.learned(self.prior, self.likelihood.kernel, panel, inputs, completion)
+        old = self.likelihood
+        made = Posterior.learned(self.prior, old.kernel, panel, inputs, old.completion)
+        return made.corrected(old.correction) if self._go_on(panel) else made
+
+    def corrected(self, correction: Correction | None) -> "Posterior":
+        """The same with a correction of the learned likelihood of these series."""
+        assert isinstance(self.likelihood, SurrogateLikelihood)
+        return replace(self, likelihood=replace(self.likelihood, correction=correction))
+
+    def _go_on(self, panel: Panel) -> bool:
+        """Whether series begin with the rows of this posterior's own: what is known of them stays."""
+        pairs = zip(self.panel, panel, strict=False)
+        same = all(np.array_equal(old, new[: len(old)], equal_nan=True) for old, new in pairs)
+        return bool(self.panel) and len(panel) == len(self.panel) and same
 
     def update(
         self, rows: Any, inputs: Any = None, *, seed: int = 0, num_particles: int = 2000

@@ -146,7 +146,12 @@ class Problem:
         return np.stack(padded)[(first + np.arange(n)) % len(padded)]
 
     def simulate(
-        self, key: Key[Array, ""], theta: dict[str, np.ndarray], first: int = 0, num_views: int = 1
+        self,
+        key: Key[Array, ""],
+        theta: dict[str, np.ndarray],
+        first: int = 0,
+        num_views: int = 1,
+        keep_states: bool = False,
     ) -> Simulations:
         """One series for each row of theta; the only way from a method to the simulator.
 
@@ -155,9 +160,10 @@ class Problem:
             theta: name to array (n, *event).
             first: number of the first of them in the run.
             num_views: series to observe each path of states by (see `simulate`).
+            keep_states: whether to return its states too.
         """
         run = partial(simulate, key, self.model, theta, self.length, first=first, store=self.store)
-        run = partial(run, num_columns=self.d_y, num_views=num_views)
+        run = partial(run, num_columns=self.d_y, num_views=num_views, keep_states=keep_states)
         if self.inputs is None:
             return run()
         n = len(next(iter(theta.values())))

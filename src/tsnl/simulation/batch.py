@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from tsnl.models.base import StateSpaceModel, observed_trajectory
+from tsnl.models.base import StateSpaceModel, flat_path, observed_trajectory
 from tsnl.simulation.blackbox import BlackBox, HostSimulator
 from tsnl.simulation.chunk import Chunk, Failure, Store, Task
 from tsnl.simulation.dispatch import finished
@@ -38,6 +38,7 @@ class Simulations:
         failures: number and reason of each simulation that failed.
         views: further series of the same paths of states, where some were asked for; they cost nothing,
             since the dynamics are not called again.
+        states: x_0..x_T of each, one row a state, where they were asked for.
     """
 
     theta: dict[str, np.ndarray]
@@ -45,6 +46,7 @@ class Simulations:
     cost: int
     failures: tuple[Failure, ...] = ()
     views: Float[np.ndarray, "n views T d_y"] | None = None
+    states: Float[np.ndarray, "n times d_x"] | None = None
 
     @property
     def num_failed(self) -> int:
@@ -80,6 +82,7 @@ def simulate(
     num_columns: int | None = None,
     store: Store | None = None,
     num_views: int = 1,
+    keep_states: bool = False,
 ) -> Simulations:
     """Simulate one series for each row of theta.
 
@@ -97,6 +100,7 @@ def simulate(
         num_columns: d_y of a black box; None takes what it returns.
         store: where finished chunks are kept, and looked for before they are simulated.
         num_views: series to observe each path of states by, of a model whose laws are known.
+        keep_states: whether to return the states of such a model too.
 
     Raises:
         TooManyFailuresError: more simulations of a black box failed than its `max_failures` allows.
@@ -119,7 +123,7 @@ def simulate(
         entropy = tuple(np.asarray(jax.random.key_data(key)).ravel().tolist())
         made = finished(model, entropy, missing, length, num_columns)
     else:
-        made = _by_laws(key, model, missing, length, num_views)
+        made = _by_laws(key, model, missing, length, num_views, keep_states)
     with closing(made):  # after an error nothing more is started
         for chunk in made:
             if store is not None:
@@ -127,7 +131,8 @@ def simulate(
             chunks[chunk.first] = chunk
             limit.add(chunk)
     joined = Chunk.join(list(chunks.values()))
-    return Simulations(whole.theta, joined.series, whole.count * length, joined.failures, joined.views)
+    extra = (joined.views, joined.states)
+    return Simulations(whole.theta, joined.series, whole.count * length, joined.failures, *extra)
 
 
 def _whole(theta: Mapping[str, Any], length: int, inputs: Any, first: int) -> Task:
@@ -171,22 +176,28 @@ def _kept(store: Store, tasks: Sequence[Task]) -> dict[int, Chunk]:
 
 
 def _by_laws(
-    key: Key[Array, ""], model: StateSpaceModel, tasks: Sequence[Task], length: int, num_views: int
+    key: Key[Array, ""],
+    model: StateSpaceModel,
+    tasks: Sequence[Task],
+    length: int,
+    num_views: int,
+    keep_states: bool,
 ) -> Generator[Chunk, None, None]:
     """The chunk of each task, in order; several run side by side, few enough to bound the memory."""
-    running: deque[tuple[Task, Array]] = deque()
+    running: deque[tuple[Task, tuple[Array, Array | None]]] = deque()
 
     def next_() -> Chunk:
         task, found = running.popleft()
-        views = np.asarray(found)[: task.count]
-        return Chunk.of(task, views[:, 0], (), views[:, 1:] if num_views > 1 else None)
+        views = np.asarray(found[0])[: task.count]
+        states = None if found[1] is None else np.asarray(found[1])[: task.count]
+        return Chunk.of(task, views[:, 0], (), views[:, 1:] if num_views > 1 else None, states)
 
     for task in tasks:
         rows = np.minimum(np.arange(CHUNK), task.count - 1)
         theta: Any = {name: value[rows] for name, value in task.theta.items()}
         index: Any = task.first + rows
         u = None if task.inputs is None else jnp.asarray(task.inputs[rows], dtype=float)
-        running.append((task, _chunk(key, model, theta, index, length, u, num_views)))
+        running.append((task, _chunk(key, model, theta, index, length, u, num_views, keep_states)))
         if len(running) > IN_FLIGHT:
             yield next_()
     while running:
@@ -202,8 +213,10 @@ def _chunk(
     length: int,
     inputs: Float[Array, "n T ..."] | None,
     num_views: int,
-) -> Float[Array, "n views T d_y"]:
-    def one(i: Array, row: dict[str, Array], u: Any) -> Array:
-        return observed_trajectory(jax.random.fold_in(key, i), model, row, length, u, num_views)[1]
+    keep_states: bool,
+) -> tuple[Float[Array, "n views T d_y"], Float[Array, "n times d_x"] | None]:
+    def one(i: Array, row: dict[str, Array], u: Any) -> tuple[Array, Array | None]:
+        *path, views = observed_trajectory(jax.random.fold_in(key, i), model, row, length, u, num_views)
+        return views, flat_path(*path) if keep_states else None
 
     return jax.vmap(one)(index, jax.tree.map(jnp.asarray, theta), inputs)

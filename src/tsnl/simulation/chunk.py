@@ -63,6 +63,7 @@ class Chunk:
         series: one of each; a failed one is NaN from the row where it failed.
         failures: the failed ones.
         views: further series of the same paths of states, where some were asked for.
+        states: x_0..x_T of each, where they were asked for.
     """
 
     first: int
@@ -70,6 +71,7 @@ class Chunk:
     series: Float[np.ndarray, "n T d_y"]
     failures: tuple[Failure, ...] = ()
     views: Float[np.ndarray, "n views T d_y"] | None = None
+    states: Float[np.ndarray, "n times d_x"] | None = None
 
     @property
     def count(self) -> int:
@@ -82,6 +84,7 @@ class Chunk:
         series: Float[np.ndarray, "n T d_y"],
         failures: Sequence[Failure],
         views: Float[np.ndarray, "n views T d_y"] | None = None,
+        states: Float[np.ndarray, "n times d_x"] | None = None,
     ) -> "Chunk":
         """The series of a task, cut where they are not finite; that is a failure too."""
         alive = np.logical_and.accumulate(np.isfinite(series).all(axis=2), axis=1)
@@ -92,7 +95,7 @@ class Chunk:
                 row = int(np.argmin(alive[i]))
                 found.append(Failure(task.first + i, f"not finite from row {row + 1} on"))
         cut = series if alive.all() else np.where(alive[:, :, None], series, np.nan)
-        return Chunk(task.first, task.theta, cut, tuple(sorted(found)), views)
+        return Chunk(task.first, task.theta, cut, tuple(sorted(found)), views, states)
 
     @staticmethod
     def lost(task: Task, length: int, num_columns: int, reason: str) -> "Chunk":
@@ -106,12 +109,14 @@ class Chunk:
         """Chunks that follow each other, in any order, as one."""
         parts = sorted(parts, key=lambda part: part.first)
         views = [part.views for part in parts if part.views is not None]
+        states = [part.states for part in parts if part.states is not None]
         return Chunk(
             parts[0].first,
             {name: np.concatenate([part.theta[name] for part in parts]) for name in parts[0].theta},
             np.concatenate([part.series for part in parts]),
             tuple(failure for part in parts for failure in part.failures),
             np.concatenate(views) if views else None,
+            np.concatenate(states) if states else None,
         )
 
 

@@ -122,7 +122,9 @@ class RunFolder:
             "failed": np.array([failure.number for failure in chunk.failures], dtype=np.int64),
             "reasons": np.array([failure.reason for failure in chunk.failures], dtype=np.str_),
             "run": np.array(f"{self.mark} {first}"),
-        } | ({} if chunk.views is None else {"views": chunk.views})
+        }
+        extra = {"views": chunk.views, "states": chunk.states}
+        arrays |= {name: value for name, value in extra.items() if value is not None}
         place = self.path / "simulations" / f"{first:08d}.npz"
         write_npz(place, arrays)
 
@@ -201,4 +203,11 @@ def _chunk_of(first: int, found: dict[str, np.ndarray]) -> Chunk:
     series, views = found["series"], found.get("views")
     if views is not None and (views.shape[0], *views.shape[2:]) != series.shape:
         raise ValueError("its views are not of its series")
-    return Chunk(first, theta, series, failures, views)
+    states = found.get("states")
+    if states is not None and states.shape[:-1] != (len(series), series.shape[1] + 1):
+        raise ValueError("its states are not of its series")
+    whole = np.isfinite(series).all(axis=(1, 2))
+    for extra in (views, states):
+        if extra is not None and not np.isfinite(extra[whole]).all():
+            raise ValueError("values are missing of simulations that did not fail")
+    return Chunk(first, theta, series, failures, views, states)

@@ -15,6 +15,7 @@ import tsnl.methods  # registers what a file may name
 import tsnl.models  # noqa: F401
 from tsnl.kernel import Kernel
 from tsnl.likelihood.completion import Completion
+from tsnl.likelihood.correction import Correction
 from tsnl.likelihood.surrogate import SurrogateLikelihood
 from tsnl.methods.api import Inference, Method
 from tsnl.posterior import Posterior
@@ -110,7 +111,7 @@ def write(folder: Path, result: Inference, run: str | None = None) -> None:
     arrays: dict[str, Any] = {f"draws.{name}": value for name, value in result.draws.items()}
     arrays |= {f"arrays.{name}": value for name, value in result.arrays.items()}
     arrays |= {"log_density": result.log_density, **series_arrays(result.problem)}
-    write_npz(folder / DRAWS, arrays | _completion_arrays(result.posterior))
+    write_npz(folder / DRAWS, arrays | _learned_arrays(result.posterior))
     (folder / KERNEL).unlink(missing_ok=True)
     if kernel is not None:
         kernel.save(folder / KERNEL)
@@ -166,6 +167,7 @@ def _fields(folder: Path, facts: dict[str, Any], model: Any, prior: Prior | None
         kernel = _kernel(folder / KERNEL, facts["kernel"], problem)
         completion = _completion(arrays, prior.size)
         posterior = Posterior.learned(prior, kernel, problem.panel, problem.inputs, completion)
+        posterior = posterior.corrected(_correction(arrays, prior.size))
     if posterior is not None:
         posterior = replace(posterior, z=unconstrained(prior, draws))
     return {
@@ -196,12 +198,33 @@ def _numbered(arrays: dict[str, np.ndarray], name: str) -> tuple[np.ndarray, ...
     return tuple(arrays[f"{name}.{i}"] for i in range(count))
 
 
-def _completion_arrays(posterior: Posterior | None) -> dict[str, Any]:
+def _learned_arrays(posterior: Posterior | None) -> dict[str, Any]:
+    """What a learned likelihood has beside its kernel."""
     likelihood = None if posterior is None else posterior.likelihood
-    if not isinstance(likelihood, SurrogateLikelihood) or likelihood.completion is None:
+    if not isinstance(likelihood, SurrogateLikelihood):
         return {}
-    found = likelihood.completion
-    return {f"completion.{f.name}": np.asarray(getattr(found, f.name)) for f in fields(found)}
+    parts = {"completion": likelihood.completion, "correction": likelihood.correction}
+    return {
+        f"{name}.{f.name}": np.asarray(getattr(part, f.name))
+        for name, part in parts.items()
+        if part is not None
+        for f in fields(part)
+    }
+
+
+def _correction(arrays: dict[str, np.ndarray], size: int) -> Correction | None:
+    """What a filter said beyond the kernel, where it did."""
+    if "correction.weights" not in arrays:
+        return None
+    found = {f.name: arrays[f"correction.{f.name}"] for f in fields(Correction)}
+    n = len(found["points"])
+    num_terms = 1 + size + size * (size + 1) // 2
+    shapes = [(size,), (size, size), (num_terms,), (n, size), (n,), ()]
+    if [one.shape for one in found.values()] != shapes:
+        raise ValueError("its correction does not fit its prior")
+    if not all(np.isfinite(one).all() for one in found.values()):
+        raise ValueError("its correction has values that are no numbers")
+    return Correction(**{name: jnp.asarray(value, dtype=float) for name, value in found.items()})
 
 
 def _completion(arrays: dict[str, np.ndarray], size: int) -> Completion | None:

@@ -42,6 +42,13 @@ class Head(eqx.Module):
     ) -> Float[Array, " d_y"]:
         """Draw y_t."""
 
+    def samples(
+        self, key: Key[Array, ""], features: Float[Array, "n F"], theta: Float[Array, " size"]
+    ) -> Float[Array, "n d_y"]:
+        """A draw for each of n rows, at one theta."""
+        keys = jax.random.split(key, len(features))
+        return jax.vmap(lambda k, c: self.sample(k, c, theta))(keys, features)
+
     def penalty(self) -> Float[Array, ""]:
         """Minus the log-prior of the weights, in nats, up to a constant."""
         return jnp.zeros(())

@@ -40,9 +40,9 @@ class CountsHead(MixtureHead):
         tails = jax.nn.sigmoid(law.white(y[1])), jax.nn.sigmoid(-law.white(y[2]))
         return self._either(j, tails, lambda: MixtureHead._tails(self, j, y, law))
 
-    def _noise(self, key: Key[Array, ""], j: Array) -> Float[Array, ""]:
+    def _noise(self, key: Key[Array, ""], j: Array, n: int) -> Float[Array, " n"]:
         """Logistic where y counts."""
-        return self._either(j, jax.random.logistic(key), lambda: jax.random.normal(key))
+        return self._either(j, jax.random.logistic(key, (n,)), lambda: jax.random.normal(key, (n,)))
 
     def _either(self, j: Array, counted: Any, real: Callable[[], Any]) -> Any:
         """What holds for component j; nothing is made of reals where there are none."""

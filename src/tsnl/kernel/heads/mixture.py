@@ -189,8 +189,14 @@ class MixtureHead(Head):
     def sample(
         self, key: Key[Array, ""], features: Float[Array, " F"], theta: Float[Array, " size"]
     ) -> Float[Array, " d_y"]:
+        """Draw y_t."""
+        return self.samples(key, features[None], theta)[0]
+
+    def samples(
+        self, key: Key[Array, ""], features: Float[Array, "n F"], theta: Float[Array, " size"]
+    ) -> Float[Array, "n d_y"]:
         """The steps of `log_prob` the other way round, one component after the other."""
-        d_y, c, theta = self.d_y, features[:, None], theta[:, None]
+        d_y, n, c, theta = self.d_y, len(features), features.T, theta[:, None]
 
         def one(residuals: Array, now: tuple[Array, Array, Part, Array]) -> tuple[Array, Array]:
             j, key, part, counts = now
@@ -199,18 +205,20 @@ class MixtureHead(Head):
             before = residuals[:-1]
             log_stretch, moved, log_rest = decouple(part, theta, before, counts)
             log_weights, means, log_scales = mixture(part, c, theta, before, counts)
-            k = jax.random.categorical(key_pick, log_weights[:, 0])
-            left = means[k] + jnp.exp(log_scales[k]) * self._noise(key_noise, j)
+            gaussians = [jnp.broadcast_to(x, (len(x), n)) for x in (log_weights, means, log_scales)]
+            k = jax.random.categorical(key_pick, gaussians[0], axis=0)
+            mean_k, log_scale_k = (jnp.take_along_axis(x, k[None], axis=0)[0] for x in gaussians[1:])
+            left = mean_k + jnp.exp(log_scale_k) * self._noise(key_noise, j, n)
             residual = (left * jnp.exp(log_rest) + moved) * jnp.exp(-log_stretch)
             y = mean + jnp.exp(log_scale) * residual
-            return residuals.at[j].set(level(residual, 4.0)), y[0]
+            return residuals.at[j].set(level(residual, 4.0)), y
 
         each = jnp.arange(d_y), jax.random.split(key, d_y), self.parts, jnp.asarray(earlier(d_y))
-        return lax.scan(one, jnp.zeros((d_y, 1)), each)[1]
+        return lax.scan(one, jnp.zeros((d_y, n)), each)[1].T
 
-    def _noise(self, key: Key[Array, ""], j: Array) -> Float[Array, ""]:
+    def _noise(self, key: Key[Array, ""], j: Array, n: int) -> Float[Array, " n"]:
         """The standard law behind component j."""
-        return jax.random.normal(key)
+        return jax.random.normal(key, (n,))
 
     def penalty(self) -> Float[Array, ""]:
         """Minus the log-prior of all weights."""

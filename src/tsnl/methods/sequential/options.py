@@ -94,6 +94,10 @@ class Sequential(Method):
         """Series that each simulated path of states is observed by."""
         return 1
 
+    def keeps_states(self, problem: Problem) -> bool:
+        """Whether to learn from simulated states too, after the last round."""
+        return False
+
     @property
     def lag_rule(self) -> Lag:
         """The lag, or the rule that finds it."""

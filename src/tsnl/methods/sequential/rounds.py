@@ -31,8 +31,11 @@ from tsnl.methods.sequential.state import (
     RoundStore,
     draft_sampler,
     record,
+    shift,
     unsettled_note,
 )
+from tsnl.methods.sequential.states import mend
+from tsnl.methods.sequential.transition import has_paths
 from tsnl.methods.sequential.units import fit_units
 from tsnl.posterior import Posterior, sample_posterior
 from tsnl.problem import Problem
@@ -42,6 +45,7 @@ from tsnl.simulation import Table
 
 CONVERGED = 0.15  # shift of mean and of log sd, in posterior sds, below which a round was idle
 BENEFIT = 2.0  # powers of the likelihood over what far-off series trust it with, to propose from
+STATES = 2**31 - 1  # the number of the last step's key
 DRAFT = 0.2  # share of the training steps in a round that is only proposed from
 
 
@@ -62,8 +66,28 @@ def run(
         state = one_round(key, problem, options, state)
         if store is not None:
             store.keep_round(state.number, state.saved())
+    if options.keeps_states(problem) and has_paths(state.simulated):
+        progress.now(len(options.sizes), "filtering with learned dynamics")
+        state = finish(key, problem, options, state)
     progress.now(len(options.sizes), status)
     return outcome(problem, state, status)
+
+
+def finish(key: Key[Array, ""], problem: Problem, options: Sequential, state: RoundState) -> RoundState:
+    """After the last round: what the law of the states says beyond the kernel of rows."""
+    assert state.draws is not None
+    assert state.z is not None
+    mended = mend(jax.random.fold_in(key, STATES), problem, options, state)
+    last = state.history[-1] | mended.draws.record() | {"states": mended.record}
+    if mended.correction is not None:
+        last["states"]["moved"] = shift(state.z, mended.draws.z)
+    return replace(
+        state,
+        z=mended.draws.z,
+        draws=mended.draws,
+        correction=mended.correction,
+        history=(*state.history[:-1], last),
+    )
 
 
 def one_round(
@@ -80,7 +104,8 @@ def one_round(
         count = options.affordable(state.number, state.simulated.cost, problem.length)
         power = state.history[-1]["power"] if state.history else 1.0
         z = propose(keys[0], rng, problem, state.z, count, options.widen**power)
-        simulated = simulate_at(key_simulate, problem, state.simulated, z)
+        keep = options.keeps_states(problem)
+        simulated = simulate_at(key_simulate, problem, state.simulated, z, keep)
     clock.append(time.perf_counter())
 
     draft = is_draft(problem, options, simulated, state.number)
@@ -189,7 +214,8 @@ def restore(
         if isinstance(problem.model, Table):
             simulated = take_table(problem, state.simulated, problem.model)
         else:
-            simulated = simulate_at(key_simulate, problem, state.simulated, saved.proposed)
+            keep = options.keeps_states(problem)
+            simulated = simulate_at(key_simulate, problem, state.simulated, saved.proposed, keep)
         form = Form(saved.kernel.spec, saved.lag, saved.kernel.scaling.names())
         state = state.after(simulated, form, saved.kernel, saved.draws, saved.record)
     return state

@@ -32,6 +32,7 @@ class Simulated:
         cost: calls of the dynamics.
         log: those that failed.
         views: further series of the same paths of states, one block after the other.
+        states: x_0..x_T of each, where the method asks for them.
     """
 
     z: Float[np.ndarray, "capacity size"]
@@ -43,6 +44,7 @@ class Simulated:
     cost: int = 0
     log: FailureLog = field(default_factory=FailureLog)
     views: Float[np.ndarray, "further capacity T d_y"] | None = None
+    states: Float[np.ndarray, "capacity times d_x"] | None = None
 
     @staticmethod
     def none(problem: Problem, capacity: int, num_views: int = 1) -> "Simulated":
@@ -61,6 +63,7 @@ class Simulated:
         cost: int,
         failures: tuple[Failure, ...] = (),
         views: Float[np.ndarray, "n further T d_y"] | None = None,
+        states: Float[np.ndarray, "n times d_x"] | None = None,
     ) -> "Simulated":
         """With a further round; a series is cut at its first value that is not finite."""
         part = slice(self.count, self.count + len(z))
@@ -70,6 +73,10 @@ class Simulated:
         if self.views is not None and views is not None:
             new["views"] = self.views.copy()
             new["views"][:, part] = _cut(np.swapaxes(views, 0, 1))
+        if states is not None:
+            shape = (len(self.z), *states.shape[1:])
+            new["states"] = np.full(shape, np.nan) if self.states is None else self.states.copy()
+            new["states"][part] = states
         log = self.log.added(failures, z, self.count)
         return replace(self, **new, count=self.count + len(z), cost=self.cost + cost, log=log)
 
@@ -155,12 +162,17 @@ def propose(
 
 
 def simulate_at(
-    key: Key[Array, ""], problem: Problem, simulated: Simulated, z: Float[np.ndarray, "n size"]
+    key: Key[Array, ""],
+    problem: Problem,
+    simulated: Simulated,
+    z: Float[np.ndarray, "n size"],
+    keep_states: bool = False,
 ) -> Simulated:
     """With a further round of simulations, at z."""
     num_views = 1 if simulated.views is None else 1 + len(simulated.views)
-    batch = problem.simulate(key, problem.prior.constrain_all(z), simulated.count, num_views)
-    return simulated.added(z, batch.series, batch.cost, batch.failures, batch.views)
+    theta = problem.prior.constrain_all(z)
+    batch = problem.simulate(key, theta, simulated.count, num_views, keep_states)
+    return simulated.added(z, batch.series, batch.cost, batch.failures, batch.views, batch.states)
 
 
 def _cut(series: Float[np.ndarray, "*n T d_y"]) -> Float[np.ndarray, "*n T d_y"]:

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from tsnl.kernel import Kernel, KernelSpec
 from tsnl.kernel.lag import LagChoice
 from tsnl.kernel.training import Fit
+from tsnl.likelihood.correction import Correction
 from tsnl.methods.sequential.options import Sequential
 from tsnl.methods.sequential.simulated import Simulated
 from tsnl.posterior import Posterior
@@ -42,6 +43,7 @@ class RoundState:
         draws: the last ones, and how they came about.
         history: a record of each round.
         number: rounds of this run.
+        correction: of the learned likelihood, by a filter that knows the states; after the last round.
     """
 
     simulated: Simulated
@@ -51,6 +53,7 @@ class RoundState:
     draws: Draws | None = None
     history: tuple[Record, ...] = ()
     number: int = 0
+    correction: Correction | None = None
 
     @staticmethod
     def start(problem: Problem, options: Sequential) -> "RoundState":
@@ -62,7 +65,8 @@ class RoundState:
         assert self.kernel is not None
         completion = self.simulated.completion()
         learned = (self.kernel, problem.panel, problem.inputs, completion)
-        return replace(Posterior.learned(problem.prior, *learned), z=self.z)
+        found = Posterior.learned(problem.prior, *learned).corrected(self.correction)
+        return replace(found, z=self.z)
 
     def saved(self) -> "SavedRound":
         """The last round, to be kept."""

@@ -7,13 +7,15 @@ import numpy as np
 
 from tsnl.kernel import Decays, HeadFamily, KernelSpec, Lags, MemoryFamily, Mixture, Transform
 from tsnl.kernel.lag import Lag
+from tsnl.likelihood.target import has_whole_rows
 from tsnl.methods.sequential.options import Sequential
-from tsnl.models.base import StateSpaceModel
+from tsnl.models.base import StateSpaceModel, num_entries
 from tsnl.problem import Problem
 from tsnl.store.registry import register
 
 MANY = 2000  # simulations from which on more weights are better, without inputs (decision 0015)
 MOST_VIEWS, MOST_ROWS = 8, 2_000_000  # of a path of states, and of all of them
+MOST_ENTRIES = 16  # of a state, whose law is learned
 BENDS = (0, 32)  # bent features of few simulations, and of many
 FINE = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)  # rates of its decays
 
@@ -35,6 +37,10 @@ class TSNL(Sequential):
             observation law is drawn from again, the dynamics are not, so views cost no calls of them
             and come close to as many further simulations where observation noise is large. None
             takes up to 8, fewer where that would be more than two million rows.
+        states: whether to learn the law of the states too, after the last round, and to mend the
+            posterior by a particle filter with it, where that makes series more probable than the
+            kernel does. It calls no dynamics. None does where the model has `log_observation` and a
+            state of at most 16 entries.
         gaps: whether the kernel learns to do with entries missing from its past; None does where the
             series has some. True lets a kernel from a complete series stand gaps in later data.
     """
@@ -47,6 +53,7 @@ class TSNL(Sequential):
     decays: tuple[float, ...] | None = None
     memory: tuple[MemoryFamily, ...] = ()
     views: int | None = None
+    states: bool | None = None
     gaps: bool | None = None
     transform: Transform | Literal["auto"] = "auto"
     head: HeadFamily = Mixture()
@@ -64,6 +71,13 @@ class TSNL(Sequential):
             return 1
         affordable = MOST_ROWS // (sum(self.sizes) * problem.length)
         return min(MOST_VIEWS, max(1, affordable)) if self.views is None else self.views
+
+    def keeps_states(self, problem: Problem) -> bool:
+        """Whether to learn from simulated states too, after the last round."""
+        if self.states is False or not isinstance(problem.model, StateSpaceModel):
+            return False
+        model = problem.model
+        return model.has_density and has_whole_rows(problem) and num_entries(model) <= MOST_ENTRIES
 
     @property
     def lag_rule(self) -> Lag:

@@ -1,0 +1,166 @@
+r"""A particle filter whose transition was learned from simulated states: it calls no dynamics.
+
+A simulated path gives its states too. Their law is Markov, so that one kernel of lag one,
+\(q(x_t \mid x_{t-1}, \theta)\), needs no memory and loses nothing by truncation. With the model's own
+\(p_\theta(x_0)\) and \(p_\theta(y_t \mid x_t)\) it is a state-space model again, and a bootstrap filter
+gives \(\log \hat p(y_{1:T} \mid \theta)\) for any theta without a call of the dynamics.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from tsnl.kernel.fitted import Kernel
+from tsnl.kernel.member import first_of
+from tsnl.models.base import Filterable, State, Theta
+from tsnl.problem.prior import Prior
+from tsnl.sampling import resampling
+
+TOGETHER = 8  # filters that run side by side
+IMPOSSIBLE = -1e4  # what a row adds that no particle can explain: finite, so that means stay finite
+
+
+class Entries(NamedTuple):
+    """How the entries of a state lie in one row, leaf by leaf."""
+
+    tree: Any
+    shapes: tuple[tuple[int, ...], ...]
+    dtypes: tuple[Any, ...]
+
+    @staticmethod
+    def of(model: Filterable, theta: Theta) -> "Entries":
+        """Of the states of a model, found without running its laws."""
+        made = jax.eval_shape(lambda key: _initial(model, key, theta), jax.random.key(0))
+        leaves, tree = jax.tree.flatten(made)
+        return Entries(tree, tuple(x.shape for x in leaves), tuple(x.dtype for x in leaves))
+
+    def state(self, row: Float[Array, " d_x"]) -> State:
+        """A row as the model takes it."""
+        ends = np.cumsum([math.prod(shape) for shape in self.shapes])[:-1]
+        parts = zip(jnp.split(row, ends), self.shapes, self.dtypes, strict=True)
+        leaves = [
+            part.reshape(shape).astype(dtype)
+            if jnp.issubdtype(dtype, jnp.floating)
+            else jnp.round(part).reshape(shape).astype(dtype)
+            for part, shape, dtype in parts
+        ]
+        return jax.tree.unflatten(self.tree, leaves)
+
+
+class LearnedFilter(eqx.Module):
+    """A model with a learned transition; see the module.
+
+    Attributes:
+        model: whose initial and observation laws are its own.
+        prior: of what is inferred.
+        kernel: of the states, with a lag of one; row 0 is x_0.
+        num_particles: of each filter, a multiple of the kernel's members.
+    """
+
+    model: Any  # a Filterable
+    prior: Prior = eqx.field(static=True)
+    kernel: Kernel
+    num_particles: int = eqx.field(static=True)
+
+    def __call__(
+        self,
+        key: Key[Array, ""],
+        z: Float[Array, " size"],
+        rows: Float[Array, "T ..."],
+        inputs: Float[Array, "T d_u"] | None,
+    ) -> Float[Array, ""]:
+        r"""\(\log \hat p(y_{1:T} \mid \theta)\) at an unconstrained z; a row of NaN is missing."""
+        model, n = self.model, self.num_particles
+        theta = model.complete(self.prior.constrain(z))
+        entries, centred = Entries.of(model, theta), self.kernel.scaling.standardise_z(z)
+
+        def step(carry: tuple[Array, Array], now: Any) -> tuple[tuple[Array, Array], Array]:
+            x, weights = carry
+            t, y, u, before = now
+            key_resample, key_move = jax.random.split(jax.random.fold_in(key, t))
+            ancestors = resampling.systematic(key_resample, weights)
+            thin = resampling.ess(weights) < 0.5 * n
+            x = jnp.where(thin, x[ancestors], x)
+            weights = jnp.where(thin, 1 / n, weights)
+            x = self._move(key_move, x, centred, t, u, before)
+            density = jax.vmap(lambda row: model.log_observation(y, entries.state(row), theta, t, u))(x)
+            missing = jnp.any(jnp.isnan(y))
+            density = jnp.where(jnp.isnan(density), -jnp.inf, density)
+            return _weigh(x, weights, jnp.where(missing, 0.0, density))
+
+        keys = jax.random.split(jax.random.fold_in(key, 0), n)
+        x = jax.vmap(lambda k: _row(_initial(model, k, theta)))(keys)
+        before = None if inputs is None else jnp.concatenate([inputs[:1], inputs[:-1]])
+        times = jnp.arange(1, len(rows) + 1)
+        each = (times, rows, inputs, before)
+        _, increments = jax.lax.scan(step, (x, jnp.full(n, 1 / n)), each)
+        return jnp.sum(increments)
+
+    def _move(
+        self,
+        key: Key[Array, ""],
+        x: Float[Array, "n d_x"],
+        theta: Float[Array, " size"],
+        t: Array,
+        u: Array | None,
+        before: Array | None,
+    ) -> Float[Array, "n d_x"]:
+        """Draw x_t of each particle, by each member of the ensemble for as many of them."""
+        kernel, members = self.kernel, self.kernel.spec.num_members
+        none = jnp.zeros(0)
+        known = jnp.stack([none if one is None else jnp.atleast_1d(one) for one in (before, u)])
+        known = jnp.concatenate(
+            [kernel.scaling.standardise_u(known[i : i + 1], t - 1 + i) for i in range(2)]
+        )
+        memory = first_of(kernel.members).memory
+
+        def features(v: Float[Array, " d_x"]) -> Float[Array, " F"]:
+            state = memory.push(memory.init(), v, jnp.ones(v.shape, bool), known[0])
+            return jnp.concatenate([memory.features(state), known[1]])
+
+        found = jax.vmap(features)(kernel.scaling.standardise(x))
+        groups = found.reshape(-1, members, found.shape[1]).swapaxes(0, 1)  # evenly, by their places
+        arrays, static = eqx.partition(kernel.members.head, eqx.is_array)
+        drawn = jax.vmap(lambda a, k, c: eqx.combine(a, static).samples(k, c, theta))(
+            arrays, jax.random.split(key, members), groups
+        )
+        return kernel.restore(drawn.swapaxes(0, 1).reshape(x.shape))
+
+
+@eqx.filter_jit
+def log_likelihoods(
+    keys: Key[Array, " n"],
+    filter_: LearnedFilter,
+    z: Float[Array | np.ndarray, "n size"],
+    rows: Float[Array | np.ndarray, "n T ..."],
+    inputs: Float[Array | np.ndarray, "n T d_u"] | None,
+) -> Float[Array, " n"]:
+    """Of n series, each at a z of its own."""
+    known = None if inputs is None else jnp.asarray(inputs)
+    each = (keys, jnp.asarray(z), jnp.asarray(rows), known)
+    return jax.lax.map(lambda now: filter_(*now), each, batch_size=TOGETHER)
+
+
+def _initial(model: Any, key: Key[Array, ""], theta: Theta) -> State:
+    return jax.tree.map(jnp.asarray, model.sample_initial(key, theta))
+
+
+def _row(state: State) -> Float[Array, " d_x"]:
+    return jnp.concatenate([jnp.ravel(leaf).astype(float) for leaf in jax.tree.leaves(state)])
+
+
+def _weigh(
+    x: Float[Array, "n d_x"], weights: Float[Array, " n"], density: Float[Array, " n"]
+) -> tuple[tuple[Array, Array], Array]:
+    """Particles with new weights, and the log of their mean density."""
+    top = jnp.max(jnp.where(weights > 0, density, -jnp.inf))
+    alive = jnp.isfinite(top)
+    joint = weights * jnp.exp(jnp.where(weights > 0, density, -jnp.inf) - jnp.where(alive, top, 0.0))
+    total = jnp.sum(joint)
+    new = jnp.where(alive, joint / jnp.where(alive, total, 1.0), 1 / len(weights))
+    return (x, new), jnp.where(alive, top + jnp.log(jnp.where(alive, total, 1.0)), IMPOSSIBLE)

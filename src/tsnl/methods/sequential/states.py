@@ -1,0 +1,247 @@
+r"""The last step of a run whose model has states: a filter with a learned transition mends it.
+
+Simulations give states as well as series. From them the law of the next state is learned, which is
+simpler than that of the next row given all rows before it, and with the model's own observation density
+a particle filter gives the likelihood (see `tsnl.likelihood.learned_filter`). It calls no dynamics.
+Where it makes series near the posterior more probable than the kernel of rows does, its difference from
+that kernel is learned over the posterior (see `tsnl.likelihood.correction`), and theta is sampled anew.
+"""
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from tsnl.kernel import Kernel
+from tsnl.likelihood.correction import Correction, fit_correction
+from tsnl.likelihood.learned_filter import LearnedFilter, log_likelihoods
+from tsnl.likelihood.particle import whole_rows
+from tsnl.likelihood.surrogate import SurrogateLikelihood
+from tsnl.methods.sequential.options import Sequential
+from tsnl.methods.sequential.simulated import propose
+from tsnl.methods.sequential.state import RoundState, draft_sampler
+from tsnl.methods.sequential.transition import learn_transition, whole_paths
+from tsnl.posterior import sample_posterior
+from tsnl.problem import Problem
+from tsnl.sampling import Draws
+from tsnl.sampling.defensive import values
+
+STAGES, POINTS = 4, 96  # where the filter runs: four times, each around what the last ones gave
+BLOCK = 32  # filters of one compiled call; simulated series that judge; runs that measure the noise
+FEWEST, FIRST, MOST = 80, 640, 1280  # particles: at least, at first and at most
+WORK = 1.5e8  # particles x rows x runs, a minute or two
+VARIANCE, LEAST_VARIANCE = 0.5, 0.05  # of a log-likelihood: to aim at, and what is never trusted to
+LOWEST = 100.0  # nats below the best, where a value counts no less
+WIDEN = 1.3  # how much wider than the posterior to run the filter
+CUT, SLACK = 3.0, 0.25  # nats: what one series can say for or against, and a loss that is none
+FALL = 6.0  # nats below the best, from which on a value counts less
+
+
+@dataclass(frozen=True)
+class Mended:
+    """What came of it.
+
+    Attributes:
+        draws: of the corrected posterior.
+        correction: of the learned likelihood; None where the kernel was as good by itself.
+        record: in figures, ready for JSON.
+    """
+
+    draws: Draws
+    correction: Correction | None
+    record: dict[str, Any]
+
+
+def mend(key: Key[Array, ""], problem: Problem, options: Sequential, state: RoundState) -> Mended:
+    """Learn the law of the states, and what it says beyond the kernel."""
+    begin = time.perf_counter()
+    assert state.draws is not None
+    keys = jax.random.split(key, 3)
+    facts: dict[str, Any] = {}
+    found: tuple[Draws, Correction | None] = state.draws, None
+    try:
+        kernel = learn_transition(keys[0], problem.prior.size, options.training, state.simulated)
+    except (FloatingPointError, ValueError) as error:
+        facts["error"] = str(error)
+    else:
+        runner = Runner.of(problem, LearnedFilter(problem.laws, problem.prior, kernel, 0))
+        gain = judge(keys[1], runner, problem, state)
+        facts["gain"] = float(gain.clip(-CUT, CUT).mean())
+        facts["transforms"] = list(kernel.scaling.names())
+        if facts["gain"] > -SLACK:
+            found = correct(keys[2], runner, problem, options, state, facts)
+    facts["seconds"] = time.perf_counter() - begin
+    return Mended(*found, facts)
+
+
+@dataclass(frozen=True)
+class Runner:
+    """The filter on the observed series.
+
+    Attributes:
+        filter_: the filter.
+        panel: the observed series in the model's own shape.
+        inputs: of each, or None.
+    """
+
+    filter_: LearnedFilter
+    panel: tuple[Array, ...]
+    inputs: tuple[Array | None, ...]
+
+    @staticmethod
+    def of(problem: Problem, filter_: LearnedFilter) -> "Runner":
+        """For the series of a problem, by as many particles as the work allows at first."""
+        known = problem.inputs or (None,) * len(problem.panel)
+        rows = tuple(whole_rows(problem.laws, y, u) for y, u in zip(problem.panel, known, strict=True))
+        inputs = tuple(None if u is None else jnp.asarray(u, dtype=float) for u in known)
+        runner = Runner(filter_, rows, inputs)
+        return runner.with_particles(int(np.clip(runner.affordable(STAGES), FEWEST, FIRST)))
+
+    @property
+    def num_particles(self) -> int:
+        """Of each filter."""
+        return self.filter_.num_particles
+
+    def affordable(self, stages: int) -> float:
+        """Particles that the work allows in so many stages."""
+        return WORK / (stages * POINTS * sum(len(rows) for rows in self.panel))
+
+    def with_particles(self, num_particles: int) -> "Runner":
+        """The same by so many particles, rounded up to a multiple of the members."""
+        members = self.filter_.kernel.spec.num_members
+        filter_ = replace(self.filter_, num_particles=-(-num_particles // members) * members)
+        return replace(self, filter_=filter_)
+
+    def __call__(self, key: Key[Array, ""], z: Float[np.ndarray, "n size"]) -> Float[np.ndarray, " n"]:
+        """Log-likelihoods of the observed series, at n points, n a multiple of `BLOCK`."""
+        total = np.zeros(len(z))
+        for i, (rows, u) in enumerate(zip(self.panel, self.inputs, strict=True)):
+            own = jnp.broadcast_to(rows, (BLOCK, *rows.shape))
+            known = None if u is None else jnp.broadcast_to(u, (BLOCK, *u.shape))
+            for first in range(0, len(z), BLOCK):
+                part = slice(first, first + BLOCK)
+                total[part] += self.series(
+                    jax.random.fold_in(key, len(z) * i + first), z[part], own, known
+                )
+        return total
+
+    def series(
+        self,
+        key: Key[Array, ""],
+        z: Float[np.ndarray, "n size"],
+        rows: Float[Array | np.ndarray, "n T ..."],
+        inputs: Float[Array | np.ndarray, "n T d_u"] | None,
+    ) -> Float[np.ndarray, " n"]:
+        """Log-likelihoods of `BLOCK` series, each at a point of its own."""
+        points = z.astype(jnp.result_type(float))
+        found = log_likelihoods(jax.random.split(key, BLOCK), self.filter_, points, rows, inputs)
+        return np.asarray(found, dtype=float)
+
+
+def judge(
+    key: Key[Array, ""], runner: Runner, problem: Problem, state: RoundState
+) -> Float[np.ndarray, " n"]:
+    """By how much the filter makes simulated series more probable, at their own parameters."""
+    simulated, dtype = state.simulated, jnp.result_type(float)
+    assert state.kernel is not None
+    whole = np.flatnonzero(whole_paths(simulated))[::-1]  # the last ones are nearest the posterior
+    some = np.resize(whole[:BLOCK], BLOCK)
+    series, inputs = simulated.series[some].astype(dtype), simulated.inputs[some].astype(dtype)
+    rows = series.reshape(BLOCK, -1, *runner.panel[0].shape[1:])
+    known = None if problem.inputs is None else inputs
+    found = runner.series(key, simulated.z[some], rows, known)
+    own = _by_kernel(state.kernel, series, inputs, simulated.z[some].astype(dtype))
+    gain = found - np.asarray(own, dtype=float)
+    return np.where(np.isfinite(gain), gain, -1e4)
+
+
+@eqx.filter_jit
+def _by_kernel(
+    kernel: Kernel,
+    series: Float[Array | np.ndarray, "n T d_y"],
+    inputs: Float[Array | np.ndarray, "n T d_u"],
+    z: Float[Array | np.ndarray, "n size"],
+) -> Float[Array, " n"]:
+    """Log-densities of complete series by the kernel of rows."""
+
+    def one(now: tuple[Array, Array, Array]) -> Array:
+        rows, u, own = now
+        y, known = kernel.scaling.standardise(rows), kernel.scaling.standardise_u(u)
+        features = kernel.features(y, jnp.ones(y.shape, bool), known)
+        theta = kernel.scaling.standardise_z(own)
+        log_q = kernel.log_probs(kernel.targets(rows), features, theta)
+        return jnp.sum(log_q) + jnp.sum(kernel.log_jacobian(rows))
+
+    return jax.lax.map(one, tuple(jnp.asarray(x, dtype=float) for x in (series, inputs, z)))
+
+
+def correct(
+    key: Key[Array, ""],
+    runner: Runner,
+    problem: Problem,
+    options: Sequential,
+    state: RoundState,
+    facts: dict[str, Any],
+) -> tuple[Draws, Correction]:
+    """The correction, learned where the posterior is and again where it moves, and new draws."""
+    assert state.draws is not None
+    base, draws = state.posterior(problem), state.draws
+    assert isinstance(base.likelihood, SurrogateLikelihood)
+    learned = replace(base.likelihood, completion=None)  # a filter's likelihood is of those that end too
+    z, found, sds = np.zeros((0, problem.prior.size)), np.zeros(0), np.zeros(0)
+    correction: Correction | None = None
+    for stage in range(STAGES):
+        keys = jax.random.split(jax.random.fold_in(key, stage), 4)
+        if stage < 2:  # the first look may be far off
+            runner, variance = with_particles(keys[3], runner, draws, stage)
+        rng = np.random.default_rng(np.asarray(jax.random.key_data(keys[0])))
+        new = propose(keys[0], rng, problem, draws.z, POINTS, WIDEN)
+        z, sds = np.concatenate([z, new]), np.concatenate([sds, np.full(POINTS, np.sqrt(variance))])
+        found = np.concatenate([found, runner(keys[1], new)])
+        flat = draws.z.reshape(-1, z.shape[1])
+        centre, spread = flat.mean(axis=0), np.atleast_2d(np.cov(flat.T))
+        gap = np.maximum(found, found.max() - LOWEST) - values(learned, z)
+        noise = sds * _doubt(found + _log_prior(problem, z))
+        correction = fit_correction(z, gap, noise, centre, spread, STAGES * POINTS)
+        last = stage == STAGES - 1
+        sampler = options.sampler if last else draft_sampler(options.sampler, POINTS)
+        points = np.concatenate([z, flat[:: -(-len(flat) // 64)]])
+        draws = sample_posterior(keys[2], base.corrected(correction), points, sampler, spread)
+    assert correction is not None
+    facts |= {"particles": runner.num_particles, "variance": variance}
+    return draws, correction
+
+
+def with_particles(
+    key: Key[Array, ""], runner: Runner, draws: Draws, stage: int
+) -> tuple[Runner, float]:
+    """As many particles as the variance asks for, within the work; and the variance that they have.
+
+    The variance of a log-likelihood falls like one over the number of particles. The first look leaves
+    their number as it is: it may be far from the posterior, where the variance says nothing.
+    """
+    flat = draws.z.reshape(-1, draws.z.shape[-1])
+    nearest = np.argmin((((flat - flat.mean(axis=0)) / (flat.std(axis=0) + 1e-12)) ** 2).sum(axis=1))
+    found = runner(key, np.tile(flat[nearest], (BLOCK, 1)))
+    now, variance = runner.num_particles, max(float(found.var(ddof=1)), LEAST_VARIANCE)
+    if stage > 0:
+        most = np.clip(runner.affordable(STAGES - stage), now, MOST)
+        wanted = now * 2.0 ** np.ceil(np.log2(variance / VARIANCE))
+        runner = runner.with_particles(int(np.clip(wanted, now, most)))
+    return runner, variance * now / runner.num_particles
+
+
+def _doubt(log_posterior: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    """Factors of the noise: values far below the best are noisier, and matter less."""
+    best = np.sort(log_posterior)[-max(1, len(log_posterior) // 10)]
+    return np.sqrt(1 + (np.maximum(best - log_posterior, 0) / FALL) ** 2)
+
+
+def _log_prior(problem: Problem, z: Float[np.ndarray, "n size"]) -> Float[np.ndarray, " n"]:
+    points = jnp.asarray(z, dtype=float)
+    return np.asarray(jax.vmap(problem.prior.log_prob_unconstrained)(points), dtype=float)

@@ -1,0 +1,129 @@
+"""The law of the next state, learned from the states of simulated paths."""
+
+from dataclasses import replace
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Key
+
+from tsnl.kernel import Kernel, KernelSpec, Lags, Mixture, Scaling, fit_scaling
+from tsnl.kernel.examples import Simulated as Arrays
+from tsnl.kernel.learn import held_out_scores, learn
+from tsnl.kernel.scaling import CUT, MOVES
+from tsnl.kernel.training import Training
+from tsnl.methods.sequential.simulated import Simulated
+
+FEWEST_PATHS = 10
+TRIED = 0.25  # share of the steps that a scale of the states is tried with
+BENT = 16  # bent combinations of a state's entries
+BENDS = 32  # of them, random, for what time adds
+
+
+def has_paths(simulated: Simulated) -> bool:
+    """Whether there are states enough to learn from."""
+    return simulated.states is not None and int(whole_paths(simulated).sum()) >= FEWEST_PATHS
+
+
+def whole_paths(simulated: Simulated) -> Bool[np.ndarray, " capacity"]:
+    """Which simulations reached their end, with all their states."""
+    assert simulated.states is not None
+    ends = np.isfinite(simulated.series).all(axis=(1, 2))
+    return ends & np.isfinite(simulated.states).all(axis=(1, 2))
+
+
+def learn_transition(key: Key[Array, ""], size: int, training: Training, simulated: Simulated) -> Kernel:
+    """A kernel of lag one of the states x_0..x_T, in which inputs of x_0 are those of x_1.
+
+    Positive entries are on the scale, their own or logarithmic, that predicts held-out paths better.
+
+    Args:
+        key: a JAX random key.
+        size: number of parameters.
+        training: how.
+        simulated: the paths.
+
+    Raises:
+        FloatingPointError: training diverged.
+        ValueError: an entry of the state never changes.
+    """
+    assert simulated.states is not None
+    chosen = whole_paths(simulated)
+    inputs = np.concatenate([simulated.inputs[:, :1], simulated.inputs], axis=1)
+    data = Arrays(simulated.states, inputs, simulated.z)
+    spec = _spec(data.series[chosen], inputs.shape[2], size, training.num_members)
+
+    def fitted(names: tuple[str, ...], effort: float) -> Kernel:
+        own, scaling = _scaled(spec, simulated, data, chosen, names)
+        rng = np.random.default_rng(0)  # the same paths held out
+        return learn(key, rng, own, scaling, data, chosen, (), training, effort)[0]
+
+    none = ("none",) * spec.d_y
+    positive = (data.series[chosen] > 0).all(axis=(0, 1))
+    if any(spec.integer):
+        positive &= ~np.array(spec.integer)
+    if not positive.any():
+        return fitted(none, 1.0)
+    logs = tuple("log" if one else "none" for one in positive)
+    tried = [fitted(names, TRIED) for names in (none, logs)]
+    scores = held_out_scores(key, tried, data, chosen, training.held_out)
+    return fitted(logs if scores[1].mean() > scores[0].mean() else none, 1.0)
+
+
+def _spec(states: Float[np.ndarray, "n times d_x"], d_u: int, size: int, num_members: int) -> KernelSpec:
+    integer = tuple((states == np.round(states)).all(axis=(0, 1)).tolist())
+    return KernelSpec(
+        head=Mixture(curved=True, bends=BENT),
+        memory=(Lags(1),),
+        d_y=states.shape[2],
+        d_u=d_u,
+        size=size,
+        num_members=num_members,
+        integer=integer if any(integer) else (),
+    )
+
+
+def _scaled(
+    spec: KernelSpec,
+    simulated: Simulated,
+    data: Arrays,
+    chosen: Bool[np.ndarray, " capacity"],
+    names: tuple[str, ...],
+) -> tuple[KernelSpec, Scaling]:
+    """Units from where the posterior is: later rounds, if they are enough; and what time says."""
+    late = chosen & (simulated.round_ >= simulated.round_.max() // 2)
+    some = late if late.sum() >= FEWEST_PATHS else chosen
+    known = data.inputs[some] if spec.d_u else None
+    scaling = fit_scaling(data.series[some], data.z[some], names, known)
+    profile = time_profile(
+        np.asarray(scaling.standardise(jnp.asarray(data.series[chosen], dtype=float)))
+    )
+    if profile is None:
+        return spec, scaling
+    known_times = jnp.asarray(profile, dtype=float)
+    return replace(spec, profile=profile.shape), replace(scaling, profile=known_times)
+
+
+def time_profile(x: Float[np.ndarray, "n times d_x"]) -> Float[np.ndarray, "times d_x"] | None:
+    r"""What time alone adds to the next state, standardised; None where that is no more than chance.
+
+    In \(x_t = f(x_{t-1}) + g_t + \text{noise}\), with f a combination of random bent functions, the
+    differences from the means over paths at each time give f, and those means then give g.
+    """
+    n, rows, d_x = x.shape
+    if n < FEWEST_PATHS or rows < 3:
+        return None
+    x = x.clip(-CUT, CUT).astype(float)
+    rng = np.random.default_rng(0)
+    bent = np.tanh(x[:, :-1] @ rng.normal(size=(d_x, BENDS)) + rng.normal(size=BENDS))
+    before, after = np.concatenate([x[:, :-1], bent], axis=2), x[:, 1:]
+    features, targets = before - before.mean(axis=0), after - after.mean(axis=0)
+    features, targets = features.reshape(-1, features.shape[2]), targets.reshape(-1, d_x)
+    ridge = 1e-3 * len(features) * np.eye(features.shape[1])
+    weights = np.linalg.solve(features.T @ features + ridge, features.T @ targets)
+    noise = (targets - features @ weights).var(axis=0)
+    found = after.mean(axis=0) - before.mean(axis=0) @ weights
+    found = found - found.mean(axis=0)
+    if not (found.var(axis=0) > MOVES * noise / n).any():
+        return None
+    found /= found.std(axis=0) + 1e-3
+    return np.concatenate([np.zeros((1, d_x)), found])

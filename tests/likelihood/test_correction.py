@@ -1,0 +1,68 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tsnl.likelihood.correction import Correction, fit_correction, within
+
+CENTRE, COVARIANCE = np.array([1.0, -2.0]), np.array([[0.04, 0.01], [0.01, 0.09]])
+
+
+def quadratic(z):
+    x = z - CENTRE
+    return 30.0 + 4.0 * x[..., 0] - 3.0 * x[..., 1] - 6.0 * x[..., 0] ** 2 + 2.0 * x[..., 0] * x[..., 1]
+
+
+def points(n, seed=0, widen=1.3):
+    return np.random.default_rng(seed).multivariate_normal(CENTRE, widen**2 * COVARIANCE, size=n)
+
+
+def fitted(function, sd, n=200, capacity=256):
+    z = points(n)
+    values = function(z) + sd * np.random.default_rng(1).normal(size=n)
+    return fit_correction(z, values, np.full(n, max(sd, 0.05)), CENTRE, COVARIANCE, capacity)
+
+
+def test_a_quadratic_is_found_within_the_error_of_regression():
+    correction, z = fitted(quadratic, 1.0), points(400, seed=2, widen=1.0)
+    found = np.asarray(jax.vmap(correction)(jnp.asarray(z, dtype=float)))
+    error = found - quadratic(z)
+    # six coefficients from 200 values of sd 1: a mean square error of about 6 / 200
+    assert np.sqrt(np.mean(error**2)) < 3 * np.sqrt(6 / 200)
+
+
+def test_what_no_quadratic_can_say_is_found_too():
+    def bent(z):
+        return quadratic(z) + 3 * np.sin((z[..., 0] - CENTRE[0]) / 0.2 * 1.2)
+
+    correction, z = fitted(bent, 0.3), points(400, seed=2, widen=1.0)
+    error = np.asarray(jax.vmap(correction)(jnp.asarray(z, dtype=float))) - bent(z)
+    assert np.sqrt(np.mean(error**2)) < 0.5  # a quadratic alone is off by about 1.5
+
+
+def test_far_out_it_says_what_it_says_at_the_border():
+    correction = fitted(quadratic, 0.1)
+    direction = np.array([0.6, 0.8])
+    far, further = (float(correction(jnp.asarray(CENTRE + r * direction))) for r in (50.0, 5000.0))
+    assert far == pytest.approx(further, abs=1e-2)
+
+
+def test_room_for_more_points_changes_nothing():
+    few, many = fitted(quadratic, 0.5, capacity=200), fitted(quadratic, 0.5, capacity=500)
+    assert many.points.shape == (500, 2)
+    z = jnp.asarray(CENTRE + 0.1)
+    assert float(few(z)) == pytest.approx(float(many(z)), abs=1e-3)
+    assert isinstance(few, Correction)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=6))
+def test_points_stay_within_a_ball_and_near_ones_stay_where_they_are(values):
+    x = np.array(values)
+    found = within(x)
+    radius = 2.5 * (1 + np.sqrt(len(x)))
+    assert np.linalg.norm(found) <= radius * (1 + 1e-6)
+    if np.linalg.norm(x) < 0.5 * radius:
+        np.testing.assert_allclose(found, x, rtol=2e-3, atol=1e-6)

@@ -1,0 +1,87 @@
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro.distributions as dist
+import pytest
+
+import tsnl
+from tsnl.kernel.training import Training
+from tsnl.methods.sequential.simulated import Simulated
+from tsnl.methods.sequential.transition import has_paths, learn_transition, time_profile
+from tsnl.models import LinearGaussian
+from tsnl.problem import Problem
+
+PROBLEM = Problem.of(LinearGaussian(), tsnl.Prior(Q=dist.LogNormal(0.0, 1.0)), np.arange(12.0))
+QUICK = Training(num_members=2, min_steps=100, max_steps=100)
+
+
+def simulated(states):
+    n, rows, _ = states.shape
+    empty = Simulated.none(PROBLEM, n)
+    z = np.random.default_rng(0).normal(size=(n, 1))
+    series = np.zeros((n, rows - 1, 1))
+    return replace(empty, z=z, series=series, round_=np.zeros(n, int), count=n, states=states)
+
+
+def walk(n=40, rows=13, drift=0.0):
+    rng = np.random.default_rng(1)
+    steps = rng.normal(size=(n, rows, 1)) + drift
+    return np.cumsum(steps, axis=1)
+
+
+def test_paths_that_did_not_end_are_left_out():
+    states = walk(15)
+    states[:6, 5:] = np.nan
+    assert not has_paths(simulated(states))
+    assert has_paths(simulated(walk(15)))
+    assert not has_paths(replace(simulated(walk(15)), states=None))
+
+
+def test_whole_numbers_get_probabilities():
+    kernel = learn_transition(jax.random.key(0), 1, QUICK, simulated(np.round(5 * walk())))
+    assert kernel.spec.integer == (True,)
+    assert kernel.spec.lag == 1
+
+
+@pytest.mark.parametrize(("make", "name"), [(np.exp, "log"), (lambda x: x, "none")])
+def test_positive_entries_are_on_the_scale_that_predicts_better(make, name):
+    paths = make(0.5 * walk(80))
+    kernel = learn_transition(jax.random.key(0), 1, QUICK, simulated(paths))
+    assert kernel.scaling.names() == (name,)
+
+
+def test_a_state_that_never_changes_is_refused():
+    with pytest.raises(ValueError, match="never changes"):
+        learn_transition(jax.random.key(0), 1, QUICK, simulated(np.ones((20, 13, 1))))
+
+
+def test_what_time_adds_is_found_behind_a_bent_law():
+    rng, n, rows = np.random.default_rng(0), 300, 60
+    x = np.zeros((n, rows + 1, 1))
+    x[:, 0] = rng.normal(size=(n, 1))
+    added = np.cos(1.2 * np.arange(1, rows + 1))
+    for t in range(rows):
+        x[:, t + 1] = 1.5 * np.tanh(2 * x[:, t]) + added[t] + 0.3 * rng.normal(size=(n, 1))
+    found = time_profile(x)
+    assert found.shape == (rows + 1, 1)
+    assert np.corrcoef(found[1:, 0], added)[0, 1] > 0.98
+
+
+def test_a_law_without_time_has_no_profile():
+    assert time_profile(0.9 * walk(200, 60, drift=0.0) / 5) is None
+    wave = np.zeros((200, 60, 1))  # it rises and falls along time, by its own law alone
+    wave[:, 0] = 3.0
+    rng = np.random.default_rng(0)
+    for t in range(1, 60):
+        wave[:, t] = 0.8 * wave[:, t - 1] + 0.2 * rng.normal(size=(200, 1))
+    assert time_profile(wave) is None
+
+
+def test_the_profile_is_known_to_the_kernel():
+    rng = np.random.default_rng(2)
+    states = np.cos(1.2 * np.arange(13.0))[None, :, None] + 0.1 * rng.normal(size=(60, 13, 1))
+    kernel = learn_transition(jax.random.key(0), 1, QUICK, simulated(states))
+    assert kernel.spec.profile == (13, 1)
+    assert kernel.scaling.standardise_u(jnp.zeros((13, 0))).shape == (13, 1)
