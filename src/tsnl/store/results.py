@@ -27,7 +27,7 @@ from tsnl.simulation import as_simulator
 from tsnl.store import codec
 from tsnl.store.files import digest, read_json, read_npz, write_json, write_npz
 
-FORMAT = 4
+FORMAT = 5
 KERNEL, DRAWS, RESULT, RUN = "kernel.safetensors", "draws.npz", "result.json", "run.json"
 
 

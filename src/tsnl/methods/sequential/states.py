@@ -31,14 +31,16 @@ from tsnl.problem import Problem
 from tsnl.sampling import Draws
 from tsnl.sampling.defensive import values
 
-STAGES, POINTS = 4, 96  # where the filter runs: four times, each around what the last ones gave
+STAGES = 3  # the filter runs around the posterior, and again around what that gave
+RUNS = 12  # of the filter, for each coefficient to be found
 BLOCK = 32  # filters of one compiled call; simulated series that judge; runs that measure the noise
 FEWEST, FIRST, MOST = 80, 640, 1280  # particles: at least, at first and at most
 WORK = 1.5e8  # particles x rows x runs, a minute or two
 VARIANCE, LEAST_VARIANCE = 0.5, 0.05  # of a log-likelihood: to aim at, and what is never trusted to
 LOWEST = 100.0  # nats below the best, where a value counts no less
 WIDEN = 1.3  # how much wider than the posterior to run the filter
-CUT, SLACK = 3.0, 0.25  # nats: what one series can say for or against, and a loss that is none
+CUT = 3.0  # nats that one series can say for or against
+SLACK = 0.5  # nats that the kernel, which has seen these series, may be ahead
 FALL = 6.0  # nats below the best, from which on a value counts less
 
 
@@ -109,7 +111,7 @@ class Runner:
 
     def affordable(self, stages: int) -> float:
         """Particles that the work allows in so many stages."""
-        return WORK / (stages * POINTS * sum(len(rows) for rows in self.panel))
+        return WORK / (stages * num_points(self.filter_) * sum(len(rows) for rows in self.panel))
 
     def with_particles(self, num_particles: int) -> "Runner":
         """The same by so many particles, rounded up to a multiple of the members."""
@@ -194,27 +196,34 @@ def correct(
     assert isinstance(base.likelihood, SurrogateLikelihood)
     learned = replace(base.likelihood, completion=None)  # a filter's likelihood is of those that end too
     z, found, sds = np.zeros((0, problem.prior.size)), np.zeros(0), np.zeros(0)
-    correction: Correction | None = None
+    correction, n = None, num_points(runner.filter_)
     for stage in range(STAGES):
         keys = jax.random.split(jax.random.fold_in(key, stage), 4)
         if stage < 2:  # the first look may be far off
             runner, variance = with_particles(keys[3], runner, draws, stage)
         rng = np.random.default_rng(np.asarray(jax.random.key_data(keys[0])))
-        new = propose(keys[0], rng, problem, draws.z, POINTS, WIDEN)
-        z, sds = np.concatenate([z, new]), np.concatenate([sds, np.full(POINTS, np.sqrt(variance))])
+        new = propose(keys[0], rng, problem, draws.z, n, WIDEN)
+        z, sds = np.concatenate([z, new]), np.concatenate([sds, np.full(n, np.sqrt(variance))])
         found = np.concatenate([found, runner(keys[1], new)])
         flat = draws.z.reshape(-1, z.shape[1])
         centre, spread = flat.mean(axis=0), np.atleast_2d(np.cov(flat.T))
         gap = np.maximum(found, found.max() - LOWEST) - values(learned, z)
         noise = sds * _doubt(found + _log_prior(problem, z))
-        correction = fit_correction(z, gap, noise, centre, spread, STAGES * POINTS)
+        correction = fit_correction(z, gap, noise, centre, spread, STAGES * n)
         last = stage == STAGES - 1
-        sampler = options.sampler if last else draft_sampler(options.sampler, POINTS)
+        sampler = options.sampler if last else draft_sampler(options.sampler, n)
         points = np.concatenate([z, flat[:: -(-len(flat) // 64)]])
         draws = sample_posterior(keys[2], base.corrected(correction), points, sampler, spread)
     assert correction is not None
     facts |= {"particles": runner.num_particles, "variance": variance}
     return draws, correction
+
+
+def num_points(filter_: LearnedFilter) -> int:
+    """Filter runs of a stage: several for each term of a quadratic in all stages, in whole blocks."""
+    size = filter_.prior.size
+    terms = (size + 1) * (size + 2) // 2
+    return BLOCK * int(np.clip(np.ceil(RUNS * terms / (STAGES * BLOCK)), 2, 6))
 
 
 def with_particles(
