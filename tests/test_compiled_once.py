@@ -24,6 +24,7 @@ SHARED = tsnl.Prior(Q=dist.LogNormal(-1.0, 1.0))  # of the shapes that other tes
 QUICK = MCMC(num_chains=2, num_warmup=10, num_draws=10, max_extensions=0)
 METHODS = {
     "TSNL": tsnl.TSNL(
+        states=False,
         rounds=1,
         simulations=16,
         head=Mixture(num_components=2, width=4, depth=1),

@@ -60,7 +60,8 @@ value = eqx.filter_jit(lambda function, z: function(z))
 
 @cache
 def controlled():
-    method = TSNL(rounds=2, simulations=32, lag=2, head=Mixture(2, width=0), sampler=SAMPLER)
+    head = Mixture(2, width=0)
+    method = TSNL(states=False, rounds=2, simulations=32, lag=2, head=head, sampler=SAMPLER)
     return tsnl.infer(MODEL, PRIOR, LONG[:T], method, inputs=INPUTS[:T], seed=0)
 
 
@@ -131,6 +132,7 @@ LINEAR = LinearGaussian()
 LINEAR_PRIOR = tsnl.Prior(Q=dist.LogNormal(-1.0, 1.0))
 PANEL = [LINEAR.simulate(seed=i, length=n).astype(float) for i, n in enumerate((20, 12, 7))]
 TINY = TSNL(
+    states=False,
     rounds=2,
     simulations=8,
     head=Mixture(num_components=2, width=4, depth=1),

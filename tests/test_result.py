@@ -19,6 +19,7 @@ PRIOR = tsnl.Prior(
     {("Q", "R"): dist.MultivariateNormal(np.zeros(2), 0.2 * np.eye(2))}, A=dist.Beta(9.0, 1.0)
 )
 METHOD = TSNL(
+    states=False,
     rounds=1,
     simulations=8,
     head=Mixture(num_components=2, width=2, depth=1),

@@ -8,6 +8,7 @@ from tsnl.models import LinearGaussian
 
 # Of the same shapes as in the tests of the methods: compiled once for both.
 QUICK = TSNL(
+    states=False,
     rounds=2,
     simulations=8,
     head=Mixture(num_components=2, width=4, depth=1),

@@ -23,6 +23,7 @@ from tsnl.methods.particle.budget import Ledger, allot
 # Of the same shapes as in the tests of the checks: compiled once for both.
 TINY = """
 [options]
+states = false
 rounds = 2
 simulations = 8
 lag = 3

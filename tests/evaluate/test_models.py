@@ -115,6 +115,7 @@ def test_no_kernel_no_scores():
 
 
 METHOD = TSNL(
+    states=False,
     rounds=2,
     simulations=8,
     head=Mixture(num_components=2, width=4, depth=1),

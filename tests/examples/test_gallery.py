@@ -20,6 +20,7 @@ MADE = [name for name in kept.NAMES if kept.path_of(name).exists()]
 ALL = pytest.mark.parametrize("name", kept.NAMES)
 WRITTEN = pytest.mark.parametrize("name", MADE)
 QUICK = TSNL(
+    states=False,
     rounds=2,
     simulations=8,
     head=Mixture(num_components=2, width=4, depth=1),

@@ -22,6 +22,7 @@ PRIOR = tsnl.Prior(Q=dist.LogNormal(-1.0, 0.7))
 OPTIONS = {
     "simulations": 8,
     "head": Mixture(num_components=2, width=4, depth=1),
+    "states": False,
     "training": Training(num_members=2, min_steps=60, max_steps=60),
     "sampler": MCMC(num_chains=4, num_warmup=100, num_draws=150, max_extensions=0),
 }

@@ -36,6 +36,7 @@ TRAINING = Training(num_members=2, min_steps=60, max_steps=60)
 SAMPLER = MCMC(num_chains=4, num_warmup=100, num_draws=150, max_extensions=0)
 QUICK = {
     TSNL: TSNL(
+        states=False,
         rounds=2,
         simulations=8,
         head=Mixture(num_components=2, width=4, depth=1),

@@ -23,6 +23,7 @@ Z = jnp.array([-1.3])
 @cache
 def posterior():
     method = TSNL(
+        states=False,
         rounds=1,
         simulations=16,
         head=Mixture(num_components=2, width=4, depth=1),

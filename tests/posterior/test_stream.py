@@ -26,6 +26,7 @@ SAMPLER = MCMC(num_chains=4, num_warmup=100, num_draws=150, max_extensions=0)
 @cache
 def posterior(gaps=False):
     method = TSNL(
+        states=False,
         rounds=1,
         simulations=16,
         head=Mixture(num_components=2, width=4, depth=1),
@@ -176,6 +177,7 @@ class Counts(tsnl.StateSpaceModel):
 def counted():
     rows = Counts().simulate(seed=1, length=22).astype(float)
     method = TSNL(
+        states=False,
         rounds=1,
         simulations=16,
         head=Mixture(num_components=2, width=4, depth=1),

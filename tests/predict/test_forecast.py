@@ -122,6 +122,7 @@ def test_the_simulator_starts_from_a_filtered_particle():
 @cache
 def fitted():
     method = TSNL(
+        states=False,
         rounds=1,
         simulations=16,
         head=Mixture(num_components=2, width=4, depth=1),

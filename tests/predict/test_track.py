@@ -26,6 +26,7 @@ NUM_PARTICLES, NUM_DRAWS = 300, 10
 @cache
 def result():
     method = TSNL(
+        states=False,
         rounds=1,
         simulations=16,
         gaps=True,

@@ -73,3 +73,11 @@ def test_views_are_further_series_of_the_same_paths():
     np.testing.assert_allclose(seen.series, plain.series, rtol=1e-6)
     part = simulate(key, LinearGaussian(), {"Q": theta["Q"][5:]}, 20, first=5, num_views=4)
     np.testing.assert_array_equal(part.views, seen.views[5:])
+
+
+def test_states_are_those_behind_the_series():
+    key, theta = jax.random.key(2), {"R": np.full(5, 1e-10)}
+    found = simulate(key, LinearGaussian(), theta, 20, keep_states=True)
+    assert found.states.shape == (5, 21, 1)
+    np.testing.assert_allclose(found.states[:, 1:], found.series, atol=1e-3)  # seen without noise
+    assert simulate(key, LinearGaussian(), theta, 20).states is None

@@ -65,6 +65,7 @@ def test_a_run_ends_with_the_same_draws():
     prior = tsnl.Prior(Q=dist.LogNormal(-1.0, 0.7))
     series = make(0.0)(np.random.default_rng(1), {"Q": 0.3}, 20)
     method = TSNL(
+        states=False,
         rounds=2,
         simulations=16,
         head=Mixture(num_components=2, width=4, depth=1),

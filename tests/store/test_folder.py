@@ -28,6 +28,7 @@ MODEL = LinearGaussian()
 PRIOR = tsnl.Prior(Q=dist.LogNormal(-1.0, 1.0))
 SERIES = MODEL.simulate(seed=1, length=20).astype(float)
 METHOD = TSNL(
+    states=False,
     rounds=4,
     simulations=4,
     head=Mixture(num_components=2, width=4, depth=1),

@@ -27,6 +27,7 @@ SIMULATORS = Path(__file__).parents[1] / "simulation" / "simulators.py"
 PRIOR = tsnl.Prior(Q=dist.LogNormal(-1.0, 1.0))
 SERIES = LinearGaussian().simulate(seed=1, length=20).astype(float)
 METHOD = TSNL(
+    states=False,
     rounds=4,
     simulations=4,
     head=Mixture(num_components=2, width=4, depth=1),

@@ -109,6 +109,7 @@ class Drifting(LinearGaussian):
 
 
 QUICK = TSNL(
+    states=False,
     rounds=2,
     simulations=8,
     head=Line(),

@@ -219,6 +219,7 @@ def test_a_method_without_a_density():
 @pytest.mark.slow
 def test_tsnl_on_a_setting():
     quick = TSNL(
+        states=False,
         rounds=1,
         simulations=8,
         head=Mixture(num_components=2, width=2, depth=1),

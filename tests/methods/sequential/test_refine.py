@@ -23,6 +23,7 @@ SAMPLER = MCMC(num_chains=4, num_warmup=100, num_draws=150, max_extensions=0)
 @cache
 def result():
     method = TSNL(
+        states=False,
         rounds=2,
         simulations=8,
         head=Mixture(num_components=2, width=4, depth=1),

@@ -21,6 +21,7 @@ MODEL = LinearGaussian()
 PRIOR = tsnl.Prior(Q=dist.LogNormal(-1.0, 1.0))
 SERIES = MODEL.simulate(seed=1, length=20)
 QUICK = TSNL(
+    states=False,
     rounds=2,
     simulations=8,
     head=Mixture(num_components=2, width=4, depth=1),

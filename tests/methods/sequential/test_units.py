@@ -16,6 +16,7 @@ from tsnl.methods.sequential.units import _candidates
 from tsnl.problem import Problem
 
 QUICK = TSNL(
+    states=False,
     rounds=2,
     simulations=8,
     head=Mixture(num_components=2, width=4, depth=1),

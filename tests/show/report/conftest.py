@@ -17,6 +17,7 @@ NAME = SCRIPT + IMAGE
 TITLE = f"{SCRIPT} & {IMAGE}"
 # Of the same shapes as in the tests of the checks: compiled once for both.
 QUICK = TSNL(
+    states=False,
     rounds=2,
     simulations=8,
     head=Mixture(num_components=2, width=4, depth=1),

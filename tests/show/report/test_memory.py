@@ -14,6 +14,7 @@ from tsnl.models import LinearGaussian
 
 model = LinearGaussian()
 method = TSNL(
+    states=False,
     rounds=1,
     simulations=20,
     transform="none",

@@ -153,6 +153,11 @@ def shift(old: np.ndarray, new: np.ndarray) -> float:
     return float(max(mean.max(), np.abs(np.log(sd / old.std(axis=0))).max()))
 
 
+def mended_note(record: Record) -> str:
+    """What a status adds where a filter with learned dynamics had the last word."""
+    return f"; a filter with learned dynamics moved the posterior by {record['states']['moved']:.2f} sd"
+
+
 def unsettled_note(record: Record) -> str:
     """What a status adds where the last round says that it should not have been the last."""
     note = ""

@@ -111,7 +111,8 @@ class Runner:
 
     def affordable(self, stages: int) -> float:
         """Particles that the work allows in so many stages."""
-        return WORK / (stages * num_points(self.filter_) * sum(len(rows) for rows in self.panel))
+        rows = sum(len(one) for one in self.panel)
+        return WORK / (stages * num_points(self.filter_.prior.size) * rows)
 
     def with_particles(self, num_particles: int) -> "Runner":
         """The same by so many particles, rounded up to a multiple of the members."""
@@ -196,7 +197,7 @@ def correct(
     assert isinstance(base.likelihood, SurrogateLikelihood)
     learned = replace(base.likelihood, completion=None)  # a filter's likelihood is of those that end too
     z, found, sds = np.zeros((0, problem.prior.size)), np.zeros(0), np.zeros(0)
-    correction, n = None, num_points(runner.filter_)
+    correction, n = None, num_points(problem.prior.size)
     for stage in range(STAGES):
         keys = jax.random.split(jax.random.fold_in(key, stage), 4)
         if stage < 2:  # the first look may be far off
@@ -219,9 +220,8 @@ def correct(
     return draws, correction
 
 
-def num_points(filter_: LearnedFilter) -> int:
+def num_points(size: int) -> int:
     """Filter runs of a stage: several for each term of a quadratic in all stages, in whole blocks."""
-    size = filter_.prior.size
     terms = (size + 1) * (size + 2) // 2
     return BLOCK * int(np.clip(np.ceil(RUNS * terms / (STAGES * BLOCK)), 2, 6))
 
