@@ -75,3 +75,19 @@ def test_views_are_kept_beside_their_series_and_cost_nothing():
     assert np.isfinite(live).all()
     assert len(np.unique(live[:, 0, 0])) == 3
     assert np.isnan(every.series.reshape(3, 4, 20)[:, 3]).all()
+
+
+def test_states_are_kept_read_again_and_grown():
+    problem, longer = (Problem.of(MODEL, PRIOR, SERIES[:n]) for n in (4, 6))
+    z, key = np.zeros((3, 1)), jax.random.key(0)
+    seen = simulate_at(key, problem, Simulated.none(problem, 4), z, True)
+    assert seen.states.shape == (4, 5, 1)
+    assert np.isnan(seen.states[3]).all()
+    again = Simulated.of_arrays(seen.arrays(), problem)
+    np.testing.assert_array_equal(again.states, seen.states[:3].astype(np.float32))
+    grown = again.grown(longer, 5)
+    assert grown.states.shape == (5, 7, 1)
+    np.testing.assert_array_equal(grown.states[:3, :5], again.states)
+    assert np.isnan(grown.states[:, 5:]).all()
+    more = simulate_at(key, longer, grown, z[:2], True)
+    assert np.isfinite(more.states[3:]).all()

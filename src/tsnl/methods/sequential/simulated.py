@@ -98,13 +98,16 @@ class Simulated:
     def arrays(self) -> dict[str, np.ndarray]:
         """What there is, to be kept with a result and read by `of_arrays`."""
         part = slice(0, self.count)
-        return {
+        arrays = {
             "simulated.z": self.z[part].astype(np.float32),
             "simulated.series": self.series[part].astype(np.float32),
             "simulated.round": self.round_[part].astype(np.int32),
             "simulated.asked": self.asked[part].astype(np.int32),
             **self.log.arrays(),
         }
+        if self.states is not None:
+            arrays["simulated.states"] = self.states[part].astype(np.float32)
+        return arrays
 
     @staticmethod
     def of_arrays(arrays: Mapping[str, np.ndarray], problem: Problem) -> "Simulated":
@@ -112,8 +115,11 @@ class Simulated:
         names = ("z", "series", "round", "asked")
         z, series, round_, asked = (arrays[f"simulated.{name}"] for name in names)
         inputs, cost = problem.all_inputs(0, len(z)), int(asked.sum())
-        log = FailureLog.of_arrays(arrays)
-        return Simulated(z.astype(float), series.astype(float), inputs, round_, asked, len(z), cost, log)
+        log, states = FailureLog.of_arrays(arrays), arrays.get("simulated.states")
+        return Simulated(
+            z.astype(float), series.astype(float), inputs, round_, asked, len(z), cost, log,
+            states=None if states is None else states.astype(float),
+        )  # fmt: skip
 
     def grown(self, problem: Problem, capacity: int, num_views: int = 1) -> "Simulated":
         """The same simulations in arrays for another problem, cut or filled with NaN to its length."""
@@ -122,7 +128,11 @@ class Simulated:
         made.z[:n], made.round_[:n] = self.z[:n], self.round_[:n]
         made.series[:n, :rows], made.inputs[:n, :rows] = self.series[:n, :rows], self.inputs[:n, :rows]
         made.asked[:n] = np.minimum(self.asked[:n], rows)
-        return replace(made, count=n, cost=self.cost, log=self.log)
+        states = None
+        if self.states is not None:
+            states = np.full((capacity, problem.length + 1, self.states.shape[2]), np.nan)
+            states[:n, : rows + 1] = self.states[:n, : rows + 1]
+        return replace(made, count=n, cost=self.cost, log=self.log, states=states)
 
     @property
     def num_failed(self) -> int:
