@@ -34,8 +34,8 @@ from tsnl.sampling.defensive import values
 STAGES = 3  # the filter runs around the posterior, and again around what that gave
 RUNS = 12  # of the filter, for each coefficient to be found
 BLOCK = 32  # filters of one compiled call; simulated series that judge; runs that measure the noise
-FEWEST, FIRST, MOST = 80, 640, 1280  # particles: at least, at first and at most
-WORK = 1.5e8  # particles x rows x runs, a minute or two
+FEWEST, FIRST, MOST = 320, 640, 1280  # particles: at least, at first and at most
+WORK = 1e8  # particles x their entries x rows x runs, about a minute
 VARIANCE, LEAST_VARIANCE = 0.5, 0.05  # of a log-likelihood: to aim at, and what is never trusted to
 LOWEST = 100.0  # nats below the best, where a value counts no less
 WIDEN = 1.3  # how much wider than the posterior to run the filter
@@ -111,8 +111,8 @@ class Runner:
 
     def affordable(self, stages: int) -> float:
         """Particles that the work allows in so many stages."""
-        rows = sum(len(one) for one in self.panel)
-        return WORK / (stages * num_points(self.filter_.prior.size) * rows)
+        entries = self.filter_.kernel.spec.d_y * sum(len(rows) for rows in self.panel)
+        return WORK / (stages * num_points(self.filter_.prior.size) * entries)
 
     def with_particles(self, num_particles: int) -> "Runner":
         """The same by so many particles, rounded up to a multiple of the members."""
