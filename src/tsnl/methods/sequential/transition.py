@@ -14,6 +14,7 @@ from tsnl.kernel.training import Training
 from tsnl.methods.sequential.simulated import Simulated
 
 FEWEST_PATHS = 10
+LONGER, MORE = 4, 1.4  # times the epochs and the fewest steps, and the most steps, of a kernel of rows
 TRIED = 0.25  # share of the steps that a scale of the states is tried with
 BENT = 16  # bent combinations of a state's entries
 BENDS = 32  # of them, random, for what time adds
@@ -47,7 +48,7 @@ def learn_transition(key: Key[Array, ""], size: int, training: Training, simulat
         ValueError: an entry of the state never changes.
     """
     assert simulated.states is not None
-    chosen = whole_paths(simulated)
+    training, chosen = longer(training), whole_paths(simulated)
     inputs = np.concatenate([simulated.inputs[:, :1], simulated.inputs], axis=1)
     data = Arrays(simulated.states, inputs, simulated.z)
     spec = _spec(data.series[chosen], inputs.shape[2], size, training.num_members)
@@ -67,6 +68,17 @@ def learn_transition(key: Key[Array, ""], size: int, training: Training, simulat
     tried = [fitted(names, TRIED) for names in (none, logs)]
     scores = held_out_scores(key, tried, data, chosen, training.held_out)
     return fitted(logs if scores[1].mean() > scores[0].mean() else none, 1.0)
+
+
+def longer(training: Training) -> Training:
+    """More steps than for rows: a sharp law is learned to more digits, from small networks."""
+    least = LONGER * training.min_steps
+    return replace(
+        training,
+        num_epochs=LONGER * training.num_epochs,
+        min_steps=least,
+        max_steps=max(least, round(MORE * training.max_steps)),
+    )
 
 
 def _spec(states: Float[np.ndarray, "n times d_x"], d_u: int, size: int, num_members: int) -> KernelSpec:
