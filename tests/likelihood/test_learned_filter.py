@@ -65,6 +65,7 @@ def test_a_row_that_no_particle_explains_is_finite_and_hopeless(learned):
     assert (found < -1000).all()
 
 
+@pytest.mark.slow
 def test_more_particles_are_less_noisy(learned):
     z = np.tile(PRIOR.sample_unconstrained(jax.random.key(5), 1), (64, 1))
     few = run(replace(learned, num_particles=40), SERIES, z).var()

@@ -18,6 +18,7 @@ def pieces():
 
 
 @pytest.mark.skipif(not MAPS.exists(), reason="not Linux")
+@pytest.mark.slow
 def test_programs_are_forgotten_before_they_are_too_many(monkeypatch, tmp_path):
     functions = [jax.jit(lambda x, i=i: jnp.cumsum(jnp.cos(x)) * i) for i in range(40)]
     for function in functions:

@@ -122,7 +122,7 @@ t.run({folder!r}, resume=True)
 """
 
 
-@pytest.mark.parametrize("moment", ["train", SLOWLY("simulate"), SLOWLY("sample")])
+@pytest.mark.parametrize("moment", [SLOWLY("train"), SLOWLY("simulate"), SLOWLY("sample")])
 def test_a_killed_process_loses_nothing(tmp_path, moment):
     import jax
 

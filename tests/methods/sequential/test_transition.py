@@ -45,7 +45,9 @@ def test_whole_numbers_get_probabilities():
     assert kernel.spec.lag == 1
 
 
-@pytest.mark.parametrize(("make", "name"), [(np.exp, "log"), (lambda x: x, "none")])
+@pytest.mark.parametrize(
+    ("make", "name"), [(np.exp, "log"), pytest.param(lambda x: x, "none", marks=pytest.mark.slow)]
+)
 def test_positive_entries_are_on_the_scale_that_predicts_better(make, name):
     paths = make(0.5 * walk(80))
     kernel = learn_transition(jax.random.key(0), 1, QUICK, simulated(paths))
@@ -79,6 +81,7 @@ def test_a_law_without_time_has_no_profile():
     assert time_profile(wave) is None
 
 
+@pytest.mark.slow
 def test_the_profile_is_known_to_the_kernel():
     rng = np.random.default_rng(2)
     states = np.cos(1.2 * np.arange(13.0))[None, :, None] + 0.1 * rng.normal(size=(60, 13, 1))

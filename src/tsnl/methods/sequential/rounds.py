@@ -192,8 +192,8 @@ def outcome(problem: Problem, state: RoundState, status: str) -> Outcome:
     assert state.draws is not None  # there was a round
     assert state.form is not None
     last = state.history[-1]
-    notes = state.draws.health_note + extreme_note(last)
-    notes += unsettled_note(last) if state.correction is None else mended_note(last)
+    notes = state.draws.health_note + extreme_note(last) + mended_note(last)
+    notes += unsettled_note(last) if state.correction is None else ""
     return Outcome(
         z=state.draws.z,
         log_density=state.draws.log_density,

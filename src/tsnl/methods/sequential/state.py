@@ -154,8 +154,15 @@ def shift(old: np.ndarray, new: np.ndarray) -> float:
 
 
 def mended_note(record: Record) -> str:
-    """What a status adds where a filter with learned dynamics had the last word."""
-    return f"; a filter with learned dynamics moved the posterior by {record['states']['moved']:.2f} sd"
+    """What a status adds of the filter with learned dynamics, where it had the last word or failed."""
+    facts = record.get("states", {})
+    if "error" in facts:
+        return (
+            f"; the law of the states could not be learned ({facts['error']}): the kernel of rows stands"
+        )
+    if "moved" in facts:
+        return f"; a filter with learned dynamics moved the posterior by {facts['moved']:.2f} sd"
+    return ""
 
 
 def unsettled_note(record: Record) -> str:

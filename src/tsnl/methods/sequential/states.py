@@ -19,9 +19,9 @@ from jaxtyping import Array, Float, Key
 
 from tsnl.kernel import Kernel
 from tsnl.likelihood.correction import Correction, fit_correction
-from tsnl.likelihood.learned_filter import LearnedFilter, log_likelihoods
-from tsnl.likelihood.particle import whole_rows
+from tsnl.likelihood.learned_filter import LearnedFilter
 from tsnl.likelihood.surrogate import SurrogateLikelihood
+from tsnl.methods.sequential.filtering import BLOCK, STAGES, Runner, num_points, with_particles
 from tsnl.methods.sequential.options import Sequential
 from tsnl.methods.sequential.simulated import propose
 from tsnl.methods.sequential.state import RoundState, draft_sampler
@@ -31,12 +31,6 @@ from tsnl.problem import Problem
 from tsnl.sampling import Draws
 from tsnl.sampling.defensive import values
 
-STAGES = 3  # the filter runs around the posterior, and again around what that gave
-RUNS = 12  # of the filter, for each coefficient to be found
-BLOCK = 32  # filters of one compiled call; simulated series that judge; runs that measure the noise
-FEWEST, FIRST, MOST = 320, 640, 1280  # particles: at least, at first and at most
-WORK = 1e8  # particles x their entries x rows x runs, about a minute
-VARIANCE, LEAST_VARIANCE = 0.5, 0.05  # of a log-likelihood: to aim at, and what is never trusted to
 LOWEST = 100.0  # nats below the best, where a value counts no less
 WIDEN = 1.3  # how much wider than the posterior to run the filter
 CUT = 3.0  # nats that one series can say for or against
@@ -61,89 +55,38 @@ class Mended:
 
 def mend(key: Key[Array, ""], problem: Problem, options: Sequential, state: RoundState) -> Mended:
     """Learn the law of the states, and what it says beyond the kernel."""
-    begin = time.perf_counter()
     assert state.draws is not None
-    keys = jax.random.split(key, 3)
+    begin = time.perf_counter()
     facts: dict[str, Any] = {}
     found: tuple[Draws, Correction | None] = state.draws, None
     try:
-        kernel = learn_transition(keys[0], problem.prior.size, options.training, state.simulated)
-    except (FloatingPointError, ValueError) as error:
-        facts["error"] = str(error)
-    else:
-        runner = Runner.of(problem, LearnedFilter(problem.laws, problem.prior, kernel, 0))
-        gain = judge(keys[1], runner, problem, state)
-        facts["gain"] = float(gain.clip(-CUT, CUT).mean())
-        facts["transforms"] = list(kernel.scaling.names())
-        if facts["gain"] > -SLACK:
-            found = correct(keys[2], runner, problem, options, state, facts)
+        found = _mend(key, problem, options, state, facts) or found
+    except Exception as error:  # the run has its answer by the kernel of rows: nothing may take it away
+        facts["error"] = f"{type(error).__name__}: {error}"
     facts["seconds"] = time.perf_counter() - begin
     return Mended(*found, facts)
 
 
-@dataclass(frozen=True)
-class Runner:
-    """The filter on the observed series.
-
-    Attributes:
-        filter_: the filter.
-        panel: the observed series in the model's own shape.
-        inputs: of each, or None.
-    """
-
-    filter_: LearnedFilter
-    panel: tuple[Array, ...]
-    inputs: tuple[Array | None, ...]
-
-    @staticmethod
-    def of(problem: Problem, filter_: LearnedFilter) -> "Runner":
-        """For the series of a problem, by as many particles as the work allows at first."""
-        known = problem.inputs or (None,) * len(problem.panel)
-        rows = tuple(whole_rows(problem.laws, y, u) for y, u in zip(problem.panel, known, strict=True))
-        inputs = tuple(None if u is None else jnp.asarray(u, dtype=float) for u in known)
-        runner = Runner(filter_, rows, inputs)
-        return runner.with_particles(int(np.clip(runner.affordable(STAGES), FEWEST, FIRST)))
-
-    @property
-    def num_particles(self) -> int:
-        """Of each filter."""
-        return self.filter_.num_particles
-
-    def affordable(self, stages: int) -> float:
-        """Particles that the work allows in so many stages."""
-        entries = self.filter_.kernel.spec.d_y * sum(len(rows) for rows in self.panel)
-        return WORK / (stages * num_points(self.filter_.prior.size) * entries)
-
-    def with_particles(self, num_particles: int) -> "Runner":
-        """The same by so many particles, rounded up to a multiple of the members."""
-        members = self.filter_.kernel.spec.num_members
-        filter_ = replace(self.filter_, num_particles=-(-num_particles // members) * members)
-        return replace(self, filter_=filter_)
-
-    def __call__(self, key: Key[Array, ""], z: Float[np.ndarray, "n size"]) -> Float[np.ndarray, " n"]:
-        """Log-likelihoods of the observed series, at n points, n a multiple of `BLOCK`."""
-        total = np.zeros(len(z))
-        for i, (rows, u) in enumerate(zip(self.panel, self.inputs, strict=True)):
-            own = jnp.broadcast_to(rows, (BLOCK, *rows.shape))
-            known = None if u is None else jnp.broadcast_to(u, (BLOCK, *u.shape))
-            for first in range(0, len(z), BLOCK):
-                part = slice(first, first + BLOCK)
-                total[part] += self.series(
-                    jax.random.fold_in(key, len(z) * i + first), z[part], own, known
-                )
-        return total
-
-    def series(
-        self,
-        key: Key[Array, ""],
-        z: Float[np.ndarray, "n size"],
-        rows: Float[Array | np.ndarray, "n T ..."],
-        inputs: Float[Array | np.ndarray, "n T d_u"] | None,
-    ) -> Float[np.ndarray, " n"]:
-        """Log-likelihoods of `BLOCK` series, each at a point of its own."""
-        points = z.astype(jnp.result_type(float))
-        found = log_likelihoods(jax.random.split(key, BLOCK), self.filter_, points, rows, inputs)
-        return np.asarray(found, dtype=float)
+def _mend(
+    key: Key[Array, ""],
+    problem: Problem,
+    options: Sequential,
+    state: RoundState,
+    facts: dict[str, Any],
+) -> tuple[Draws, Correction] | None:
+    """New draws and what they come from; None where the kernel of rows is clearly better."""
+    keys = jax.random.split(key, 3)
+    kernel = learn_transition(keys[0], problem.prior.size, options.training, state.simulated)
+    runner = Runner.of(problem, LearnedFilter(problem.laws, problem.prior, kernel, 0))
+    gain = judge(keys[1], runner, problem, state)
+    facts["gain"] = float(gain.clip(-CUT, CUT).mean())
+    facts["transforms"] = list(kernel.scaling.names())
+    if facts["gain"] <= -SLACK:
+        return None
+    draws, correction = correct(keys[2], runner, problem, options, state, facts)
+    if not np.isfinite(draws.z).all():
+        raise FloatingPointError("Draws of the corrected posterior are not finite.")
+    return draws, correction
 
 
 def judge(
@@ -218,31 +161,6 @@ def correct(
     assert correction is not None
     facts |= {"particles": runner.num_particles, "variance": variance}
     return draws, correction
-
-
-def num_points(size: int) -> int:
-    """Filter runs of a stage: several for each term of a quadratic in all stages, in whole blocks."""
-    terms = (size + 1) * (size + 2) // 2
-    return BLOCK * int(np.clip(np.ceil(RUNS * terms / (STAGES * BLOCK)), 2, 6))
-
-
-def with_particles(
-    key: Key[Array, ""], runner: Runner, draws: Draws, stage: int
-) -> tuple[Runner, float]:
-    """As many particles as the variance asks for, within the work; and the variance that they have.
-
-    The variance of a log-likelihood falls like one over the number of particles. The first look leaves
-    their number as it is: it may be far from the posterior, where the variance says nothing.
-    """
-    flat = draws.z.reshape(-1, draws.z.shape[-1])
-    nearest = np.argmin((((flat - flat.mean(axis=0)) / (flat.std(axis=0) + 1e-12)) ** 2).sum(axis=1))
-    found = runner(key, np.tile(flat[nearest], (BLOCK, 1)))
-    now, variance = runner.num_particles, max(float(found.var(ddof=1)), LEAST_VARIANCE)
-    if stage > 0:
-        most = np.clip(runner.affordable(STAGES - stage), now, MOST)
-        wanted = now * 2.0 ** np.ceil(np.log2(variance / VARIANCE))
-        runner = runner.with_particles(int(np.clip(wanted, now, most)))
-    return runner, variance * now / runner.num_particles
 
 
 def _doubt(log_posterior: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:

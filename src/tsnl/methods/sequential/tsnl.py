@@ -15,7 +15,7 @@ from tsnl.store.registry import register
 
 MANY = 2000  # simulations from which on more weights are better, without inputs (decision 0015)
 MOST_VIEWS, MOST_ROWS = 8, 2_000_000  # of a path of states, and of all of them
-MOST_ENTRIES = 16  # of a state, whose law is learned
+MOST_ENTRIES, MOST_FILTERED = 16, 6000  # of a state whose law is learned, and of all observed rows
 BENDS = (0, 32)  # bent features of few simulations, and of many
 FINE = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)  # rates of its decays
 
@@ -39,8 +39,8 @@ class TSNL(Sequential):
             takes up to 8, fewer where that would be more than two million rows.
         states: whether to learn the law of the states too, after the last round, and to mend the
             posterior by a particle filter with it, where that makes series more probable than the
-            kernel does. It calls no dynamics. None does where the model has `log_observation` and a
-            state of at most 16 entries.
+            kernel does. It calls no dynamics. None does where the model has `log_observation`, a
+            state of at most 16 entries, and 6,000 of them in all observed rows.
         gaps: whether the kernel learns to do with entries missing from its past; None does where the
             series has some. True lets a kernel from a complete series stand gaps in later data.
     """
@@ -76,8 +76,10 @@ class TSNL(Sequential):
         """Whether to learn from simulated states too, after the last round."""
         if self.states is False or not isinstance(problem.model, StateSpaceModel):
             return False
-        model = problem.model
-        return model.has_density and has_whole_rows(problem) and num_entries(model) <= MOST_ENTRIES
+        if not (problem.model.has_density and has_whole_rows(problem)):
+            return False
+        entries, rows = num_entries(problem.model), sum(len(one) for one in problem.panel)
+        return entries <= MOST_ENTRIES and entries * rows <= MOST_FILTERED
 
     @property
     def lag_rule(self) -> Lag:
