@@ -116,6 +116,7 @@ def test_the_configuration_is_there_before_the_run_ends(place, monkeypatch):
     assert not (place / "killed").exists()
 
 
+@pytest.mark.slow
 def test_a_corrected_command_begins_anew(place, capsys):
     """After a simulator that always fails; where some simulations were made, with --force."""
     tiny = ("--config", "tiny.toml", "--in-process", "--replicates", 0, "--no-refit", "--out", "again")

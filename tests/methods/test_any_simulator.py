@@ -22,11 +22,10 @@ PRIOR = tsnl.Prior(Q=dist.LogNormal(-1.0, 0.7))
 OPTIONS = {
     "simulations": 8,
     "head": Mixture(num_components=2, width=4, depth=1),
-    "states": False,
     "training": Training(num_members=2, min_steps=60, max_steps=60),
     "sampler": MCMC(num_chains=4, num_warmup=100, num_draws=150, max_extensions=0),
 }
-METHOD = TSNL(rounds=2, **OPTIONS)
+METHOD = TSNL(rounds=2, states=False, **OPTIONS)
 WHOLE = SNL(rounds=3, max_cost=1, **(OPTIONS | {"head": MAF(num_layers=1, num_hidden=1, width=4)}))
 SERIES = black.walk(np.random.default_rng(1), {"Q": 0.3})
 

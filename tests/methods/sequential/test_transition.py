@@ -45,9 +45,8 @@ def test_whole_numbers_get_probabilities():
     assert kernel.spec.lag == 1
 
 
-@pytest.mark.parametrize(
-    ("make", "name"), [(np.exp, "log"), pytest.param(lambda x: x, "none", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("make", "name"), [(np.exp, "log"), (lambda x: x, "none")])
 def test_positive_entries_are_on_the_scale_that_predicts_better(make, name):
     paths = make(0.5 * walk(80))
     kernel = learn_transition(jax.random.key(0), 1, QUICK, simulated(paths))
