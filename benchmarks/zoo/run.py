@@ -24,7 +24,7 @@ from tsnl.evaluate.metrics import c2st, sliced_wasserstein
 OUT = Path(__file__).parent / "trials.csv"
 FIELDS = (
     "name", "half", "simulations", "seed", "sliced_wasserstein", "c2st", "worst_bias", "worst_sd_ratio",
-    "seconds", "r_hat", "ess", "error",
+    "seconds", "r_hat", "ess", "gain", "moved", "error",
 )  # fmt: skip
 C2ST_DRAWS = 1000
 
@@ -64,7 +64,8 @@ def infer(entry: Entry, simulations: int, seed: int) -> tuple[np.ndarray, dict[s
     if not np.isfinite(z).all():
         raise FloatingPointError(f"{(~np.isfinite(z)).any(axis=1).sum()} draws are not finite")
     last = result.history[-1] if result.history else {}
-    return z, {key: float(last.get(key, np.nan)) for key in ("r_hat", "ess")}
+    facts = last | last.get("states", {})  # moved is there where the law of the states was taken
+    return z, {key: float(facts.get(key, np.nan)) for key in ("r_hat", "ess", "gain", "moved")}
 
 
 def trial(entry: Entry, simulations: int, seed: int) -> dict[str, Any]:

@@ -26,8 +26,8 @@ def learned():
     z = PRIOR.sample_unconstrained(jax.random.key(0), 100)
     simulated = simulate_at(jax.random.key(1), problem, Simulated.none(problem, 100), z, True)
     training = Training(num_members=2, max_steps=600)
-    kernel = learn_transition(jax.random.key(2), 2, training, simulated)
-    return LearnedFilter(MODEL, PRIOR, kernel, 400)
+    law = learn_transition(jax.random.key(2), 2, training, simulated)
+    return LearnedFilter(MODEL, PRIOR, law, 400)
 
 
 def run(learned, rows, z, seed=0):

@@ -259,12 +259,16 @@ def test_a_hostile_folder_can_at_worst_fail_to_load(kept, tmp_path_factory, name
         assert str(folder) in str(found)
 
 
-def test_a_chunk_without_its_values_is_refused(kept, tmp_path):
+@pytest.mark.parametrize("name", ["series", "views", "states"])
+def test_a_chunk_without_its_values_is_refused(kept, tmp_path, name):
     folder = copied(kept, tmp_path)
     (folder / "result.json").unlink()
     chunk = folder / "simulations" / "00000000.npz"
     arrays = read_npz(chunk)
-    write_npz(chunk, {**arrays, "series": np.full_like(arrays["series"], np.nan)})
+    assert arrays["views"].ndim == 4
+    arrays["states"] = np.zeros((len(arrays["series"]), arrays["series"].shape[1] + 1, 1))
+    arrays[name][1, 1] = np.nan
+    write_npz(chunk, arrays)
     with pytest.raises(ValueError, match=r"did not fail\): delete it to make it again"):
         run(folder, resume=True)
 

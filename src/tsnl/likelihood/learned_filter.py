@@ -15,8 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from tsnl.kernel.fitted import Kernel
-from tsnl.kernel.member import first_of
+from tsnl.likelihood.transition import Transition
 from tsnl.models.base import Filterable, State, Theta
 from tsnl.problem.prior import Prior
 from tsnl.sampling import resampling
@@ -58,13 +57,13 @@ class LearnedFilter(eqx.Module):
     Attributes:
         model: whose initial and observation laws are its own.
         prior: of what is inferred.
-        kernel: of the states, with a lag of one; row 0 is x_0.
+        transition: the learned law of the states.
         num_particles: of each filter, a multiple of the kernel's members.
     """
 
     model: Any  # a Filterable
     prior: Prior = eqx.field(static=True)
-    kernel: Kernel
+    transition: Transition
     num_particles: int = eqx.field(static=True)
 
     def __call__(
@@ -77,17 +76,18 @@ class LearnedFilter(eqx.Module):
         r"""\(\log \hat p(y_{1:T} \mid \theta)\) at an unconstrained z; a row of NaN is missing."""
         model, n = self.model, self.num_particles
         theta = model.complete(self.prior.constrain(z))
-        entries, centred = Entries.of(model, theta), self.kernel.scaling.standardise_z(z)
+        entries = Entries.of(model, theta)
+        centred = self.transition.kernel.scaling.standardise_z(z)
 
         def step(carry: tuple[Array, Array], now: Any) -> tuple[tuple[Array, Array], Array]:
             x, weights = carry
-            t, y, u, before = now
+            t, y, u, known = now
             key_resample, key_move = jax.random.split(jax.random.fold_in(key, t))
             ancestors = resampling.systematic(key_resample, weights)
             thin = resampling.ess(weights) < 0.5 * n
             x = jnp.where(thin, x[ancestors], x)
             weights = jnp.where(thin, 1 / n, weights)
-            x = self._move(key_move, x, centred, t, u, before)
+            x = self.transition(key_move, x, centred, t, known)
             density = jax.vmap(lambda row: model.log_observation(y, entries.state(row), theta, t, u))(x)
             missing = jnp.any(jnp.isnan(y))
             density = jnp.where(jnp.isnan(density), -jnp.inf, density)
@@ -95,41 +95,10 @@ class LearnedFilter(eqx.Module):
 
         keys = jax.random.split(jax.random.fold_in(key, 0), n)
         x = jax.vmap(lambda k: _row(_initial(model, k, theta)))(keys)
-        before = None if inputs is None else jnp.concatenate([inputs[:1], inputs[:-1]])
         times = jnp.arange(1, len(rows) + 1)
-        each = (times, rows, inputs, before)
+        each = (times, rows, inputs, _pairs(inputs, len(rows)))
         _, increments = jax.lax.scan(step, (x, jnp.full(n, 1 / n)), each)
         return jnp.sum(increments)
-
-    def _move(
-        self,
-        key: Key[Array, ""],
-        x: Float[Array, "n d_x"],
-        theta: Float[Array, " size"],
-        t: Array,
-        u: Array | None,
-        before: Array | None,
-    ) -> Float[Array, "n d_x"]:
-        """Draw x_t of each particle, by each member of the ensemble for as many of them."""
-        kernel, members = self.kernel, self.kernel.spec.num_members
-        none = jnp.zeros(0)
-        known = jnp.stack([none if one is None else jnp.atleast_1d(one) for one in (before, u)])
-        known = jnp.concatenate(
-            [kernel.scaling.standardise_u(known[i : i + 1], t - 1 + i) for i in range(2)]
-        )
-        memory = first_of(kernel.members).memory
-
-        def features(v: Float[Array, " d_x"]) -> Float[Array, " F"]:
-            state = memory.push(memory.init(), v, jnp.ones(v.shape, bool), known[0])
-            return jnp.concatenate([memory.features(state), known[1]])
-
-        found = jax.vmap(features)(kernel.scaling.standardise(x))
-        groups = found.reshape(-1, members, found.shape[1]).swapaxes(0, 1)  # evenly, by their places
-        arrays, static = eqx.partition(kernel.members.head, eqx.is_array)
-        drawn = jax.vmap(lambda a, k, c: eqx.combine(a, static).samples(k, c, theta))(
-            arrays, jax.random.split(key, members), groups
-        )
-        return kernel.restore(drawn.swapaxes(0, 1).reshape(x.shape))
 
 
 @eqx.filter_jit
@@ -144,6 +113,12 @@ def log_likelihoods(
     known = None if inputs is None else jnp.asarray(inputs)
     each = (keys, jnp.asarray(z), jnp.asarray(rows), known)
     return jax.lax.map(lambda now: filter_(*now), each, batch_size=TOGETHER)
+
+
+def _pairs(inputs: Float[Array, "T ..."] | None, length: int) -> Float[Array, "T 2 d_u"]:
+    """Inputs of the time before and of each time; those before the first are its own."""
+    now = jnp.zeros((length, 0)) if inputs is None else inputs.reshape(length, -1)
+    return jnp.stack([jnp.concatenate([now[:1], now[:-1]]), now], axis=1)
 
 
 def _initial(model: Any, key: Key[Array, ""], theta: Theta) -> State:

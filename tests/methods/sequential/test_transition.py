@@ -40,7 +40,7 @@ def test_paths_that_did_not_end_are_left_out():
 
 
 def test_whole_numbers_get_probabilities():
-    kernel = learn_transition(jax.random.key(0), 1, QUICK, simulated(np.round(5 * walk())))
+    kernel = learn_transition(jax.random.key(0), 1, QUICK, simulated(np.round(5 * walk()))).kernel
     assert kernel.spec.integer == (True,)
     assert kernel.spec.lag == 1
 
@@ -49,8 +49,24 @@ def test_whole_numbers_get_probabilities():
 @pytest.mark.parametrize(("make", "name"), [(np.exp, "log"), (lambda x: x, "none")])
 def test_positive_entries_are_on_the_scale_that_predicts_better(make, name):
     paths = make(0.5 * walk(80))
-    kernel = learn_transition(jax.random.key(0), 1, QUICK, simulated(paths))
+    kernel = learn_transition(jax.random.key(0), 1, QUICK, simulated(paths)).kernel
     assert kernel.scaling.names() == (name,)
+
+
+def test_constants_and_values_of_before_are_not_learned():
+    paths = walk()
+    companion = np.concatenate(
+        [np.full_like(paths, 0.3), paths, np.roll(paths, 1, axis=1)], axis=2
+    )  # x_0 holds some value before the first
+    law = learn_transition(jax.random.key(0), 1, QUICK, simulated(companion))
+    assert law.sources == (0, -1, 1)
+    assert law.kernel.spec.d_y == 1
+    x = jnp.asarray(np.tile([0.3, 2.0, 1.0], (4000, 1)), dtype=float)
+    new = np.asarray(law(jax.random.key(1), x, jnp.zeros(1), jnp.asarray(3), jnp.zeros((2, 0))))
+    np.testing.assert_array_equal(new[:, 0], np.float32(0.3))
+    np.testing.assert_array_equal(new[:, 2], 2.0)
+    assert abs(new[:, 1].mean() - 2.0) < 0.4  # a random walk of unit steps, from 480 of them
+    assert abs(new[:, 1].std() - 1.0) < 0.3
 
 
 def test_a_state_that_never_changes_is_refused():
@@ -84,6 +100,6 @@ def test_a_law_without_time_has_no_profile():
 def test_the_profile_is_known_to_the_kernel():
     rng = np.random.default_rng(2)
     states = np.cos(1.2 * np.arange(13.0))[None, :, None] + 0.1 * rng.normal(size=(60, 13, 1))
-    kernel = learn_transition(jax.random.key(0), 1, QUICK, simulated(states))
+    kernel = learn_transition(jax.random.key(0), 1, QUICK, simulated(states)).kernel
     assert kernel.spec.profile == (13, 1)
     assert kernel.scaling.standardise_u(jnp.zeros((13, 0))).shape == (13, 1)

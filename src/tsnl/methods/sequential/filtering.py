@@ -50,12 +50,12 @@ class Runner:
 
     def affordable(self, stages: int) -> float:
         """Particles that the work allows in so many stages."""
-        entries = self.filter_.kernel.spec.d_y * sum(len(rows) for rows in self.panel)
+        entries = len(self.filter_.transition.sources) * sum(len(rows) for rows in self.panel)
         return WORK / (stages * num_points(self.filter_.prior.size) * entries)
 
     def with_particles(self, num_particles: int) -> "Runner":
         """The same by so many particles, rounded up to a multiple of the members."""
-        members = self.filter_.kernel.spec.num_members
+        members = self.filter_.transition.kernel.spec.num_members
         filter_ = replace(self.filter_, num_particles=-(-num_particles // members) * members)
         return replace(self, filter_=filter_)
 

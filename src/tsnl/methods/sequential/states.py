@@ -76,11 +76,11 @@ def _mend(
 ) -> tuple[Draws, Correction] | None:
     """New draws and what they come from; None where the kernel of rows is clearly better."""
     keys = jax.random.split(key, 3)
-    kernel = learn_transition(keys[0], problem.prior.size, options.training, state.simulated)
-    runner = Runner.of(problem, LearnedFilter(problem.laws, problem.prior, kernel, 0))
+    law = learn_transition(keys[0], problem.prior.size, options.training, state.simulated)
+    runner = Runner.of(problem, LearnedFilter(problem.laws, problem.prior, law, 0))
     gain = judge(keys[1], runner, problem, state)
     facts["gain"] = float(gain.clip(-CUT, CUT).mean())
-    facts["transforms"] = list(kernel.scaling.names())
+    facts["transforms"] = list(law.kernel.scaling.names())
     if facts["gain"] <= -SLACK:
         return None
     draws, correction = correct(keys[2], runner, problem, options, state, facts)

@@ -11,6 +11,7 @@ from tsnl.kernel.examples import Simulated as Arrays
 from tsnl.kernel.learn import held_out_scores, learn
 from tsnl.kernel.scaling import CUT, MOVES
 from tsnl.kernel.training import Training
+from tsnl.likelihood.transition import LEARNED, Transition, repeated_entries
 from tsnl.methods.sequential.simulated import Simulated
 
 FEWEST_PATHS = 10
@@ -32,10 +33,13 @@ def whole_paths(simulated: Simulated) -> Bool[np.ndarray, " capacity"]:
     return ends & np.isfinite(simulated.states).all(axis=(1, 2))
 
 
-def learn_transition(key: Key[Array, ""], size: int, training: Training, simulated: Simulated) -> Kernel:
+def learn_transition(
+    key: Key[Array, ""], size: int, training: Training, simulated: Simulated
+) -> Transition:
     """A kernel of lag one of the states x_0..x_T, in which inputs of x_0 are those of x_1.
 
-    Positive entries are on the scale, their own or logarithmic, that predicts held-out paths better.
+    Entries that repeat one of the time before are not learned. Positive ones are on the scale, their own
+    or logarithmic, that predicts held-out paths better.
 
     Args:
         key: a JAX random key.
@@ -45,29 +49,38 @@ def learn_transition(key: Key[Array, ""], size: int, training: Training, simulat
 
     Raises:
         FloatingPointError: training diverged.
-        ValueError: an entry of the state never changes.
+        ValueError: there is nothing to learn: the state never changes.
     """
     assert simulated.states is not None
     training, chosen = longer(training), whole_paths(simulated)
+    sources = np.array(repeated_entries(simulated.states[chosen]))
+    free = sources == LEARNED
+    if not free.any():
+        raise ValueError("The state never changes.")
     inputs = np.concatenate([simulated.inputs[:, :1], simulated.inputs], axis=1)
-    data = Arrays(simulated.states, inputs, simulated.z)
-    spec = _spec(data.series[chosen], inputs.shape[2], size, training.num_members)
+    known = np.concatenate([inputs, np.nan_to_num(simulated.states[:, :, ~free])], axis=2)
+    data = Arrays(simulated.states[:, :, free], known, simulated.z)
+    spec = _spec(data.series[chosen], known.shape[2], size, training.num_members)
 
     def fitted(names: tuple[str, ...], effort: float) -> Kernel:
         own, scaling = _scaled(spec, simulated, data, chosen, names)
         rng = np.random.default_rng(0)  # the same paths held out
         return learn(key, rng, own, scaling, data, chosen, (), training, effort)[0]
 
-    none = ("none",) * spec.d_y
-    positive = (data.series[chosen] > 0).all(axis=(0, 1))
-    if any(spec.integer):
-        positive &= ~np.array(spec.integer)
-    if not positive.any():
-        return fitted(none, 1.0)
-    logs = tuple("log" if one else "none" for one in positive)
-    tried = [fitted(names, TRIED) for names in (none, logs)]
-    scores = held_out_scores(key, tried, data, chosen, training.held_out)
-    return fitted(logs if scores[1].mean() > scores[0].mean() else none, 1.0)
+    names = ("none",) * spec.d_y
+    if (logs := logarithmic(data.series[chosen], spec.integer)) != names:
+        tried = [fitted(each, TRIED) for each in (names, logs)]
+        scores = held_out_scores(key, tried, data, chosen, training.held_out)
+        names = logs if scores[1].mean() > scores[0].mean() else names
+    return Transition(fitted(names, 1.0), tuple(sources.tolist()))
+
+
+def logarithmic(states: Float[np.ndarray, "n times d_x"], integer: tuple[bool, ...]) -> tuple[str, ...]:
+    """The transforms that put all positive entries on a logarithmic scale, counts aside."""
+    positive = (states > 0).all(axis=(0, 1))
+    if any(integer):
+        positive &= ~np.array(integer)
+    return tuple("log" if one else "none" for one in positive)
 
 
 def longer(training: Training) -> Training:
