@@ -77,10 +77,10 @@ def learn_transition(
 
 def logarithmic(states: Float[np.ndarray, "n times d_x"], integer: tuple[bool, ...]) -> tuple[str, ...]:
     """The transforms that put all positive entries on a logarithmic scale, counts aside."""
-    positive = (states > 0).all(axis=(0, 1))
-    if any(integer):
-        positive &= ~np.array(integer)
-    return tuple("log" if one else "none" for one in positive)
+    counts = integer or (False,) * states.shape[2]
+    positive = (states > 0).all(axis=(0, 1)).tolist()
+    pairs = zip(positive, counts, strict=True)
+    return tuple("log" if above and not count else "none" for above, count in pairs)
 
 
 def longer(training: Training) -> Training:
