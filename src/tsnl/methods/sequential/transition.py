@@ -78,9 +78,8 @@ def learn_transition(
 def logarithmic(states: Float[np.ndarray, "n times d_x"], integer: tuple[bool, ...]) -> tuple[str, ...]:
     """The transforms that put all positive entries on a logarithmic scale, counts aside."""
     counts = integer or (False,) * states.shape[2]
-    positive = (states > 0).all(axis=(0, 1)).tolist()
-    pairs = zip(positive, counts, strict=True)
-    return tuple("log" if above and not count else "none" for above, count in pairs)
+    lowest = states.min(axis=(0, 1))
+    return tuple("log" if lowest[j] > 0 and not counts[j] else "none" for j in range(len(counts)))
 
 
 def longer(training: Training) -> Training:
