@@ -58,11 +58,19 @@ def test_room_for_more_points_changes_nothing():
 
 
 @settings(deadline=None, max_examples=50)
-@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=6))
-def test_points_stay_within_a_ball_and_near_ones_stay_where_they_are(values):
+@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=6), st.floats(0.5, 20.0))
+def test_points_stay_within_a_ball_and_near_ones_stay_where_they_are(values, reach):
     x = np.array(values)
-    found = within(x)
-    radius = 2.5 * (1 + np.sqrt(len(x)))
-    assert np.linalg.norm(found) <= radius * (1 + 1e-6)
-    if np.linalg.norm(x) < 0.5 * radius:
+    found = within(x, reach)
+    assert np.linalg.norm(found) <= reach * (1 + 1e-6)
+    if np.linalg.norm(x) < 0.5 * reach:
         np.testing.assert_allclose(found, x, rtol=2e-3, atol=1e-6)
+
+
+def test_it_reaches_as_far_as_it_has_points():
+    # a slope, learned within three sds, would make the far tail of a posterior heavier without end
+    correction = fitted(quadratic, 0.1)
+    x = (points(200) - CENTRE) @ np.linalg.inv(np.linalg.cholesky(COVARIANCE)).T
+    assert float(correction.reach) < np.linalg.norm(x, axis=1).max()
+    assert correction.beyond(points(5000, seed=3)) == pytest.approx(0.05, abs=0.04)  # of 200 points
+    assert correction.beyond(points(5000, seed=3, widen=0.5)) < 0.01

@@ -20,7 +20,7 @@ SLOPE, BEND = 20.0, 5.0  # prior sds of linear and quadratic terms, in nats for 
 LENGTHS = (1.5, 2.5, 4.0)  # of the smooth rest, in posterior sds
 SIZES = (0.0, 0.5, 1.5, 5.0)  # its sds, in nats
 NOISES = (0.7, 1.0, 1.5, 2.5)  # sds of a value, over what the filter's own variance says
-REACH = 2.5  # posterior sds, for each root of a parameter, beyond which nothing more is said
+EDGE = 0.95  # share of the points within the reach of what they say
 
 
 class Correction(eqx.Module):
@@ -31,6 +31,7 @@ class Correction(eqx.Module):
         weights: of one, of each entry of the whitened z, and of each product of two.
         points, values: centres of the smooth rest, and what each adds.
         length: over which it falls off.
+        reach: distance from the centre, whitened, beyond which there are next to no points.
     """
 
     centre: Float[Array, " size"]
@@ -39,19 +40,27 @@ class Correction(eqx.Module):
     points: Float[Array, "n size"]
     values: Float[Array, " n"]
     length: Float[Array, ""]
+    reach: Float[Array, ""]
 
     def __call__(self, z: Float[Array, " size"]) -> Float[Array, ""]:
-        """At z; far from all points it says what it says at the border."""
-        x = within(self.whiten @ (z - self.centre))
+        """At z; beyond its reach it says what it says at the border."""
+        x = within(self.whiten @ (z - self.centre), self.reach)
         square = jnp.sum((x - self.points) ** 2, axis=1)
         rest = jnp.exp(-0.5 * square / self.length**2) @ self.values
         return jnp.asarray(terms(x)) @ self.weights + rest
 
+    def beyond(self, z: Float[np.ndarray, "n size"]) -> float:
+        """Share of points that are beyond its reach."""
+        x = (z - np.asarray(self.centre)) @ np.asarray(self.whiten).T
+        return float((np.linalg.norm(x, axis=1) > float(self.reach)).mean())
 
-def within(x: Float[Array | np.ndarray, "*n size"]) -> Float[Array | np.ndarray, "*n size"]:
+
+def within(
+    x: Float[Array | np.ndarray, "*n size"], reach: float | Float[Array, ""]
+) -> Float[Array | np.ndarray, "*n size"]:
     """The identity in a ball, and its border beyond, smoothly."""
     xp = np if isinstance(x, np.ndarray) else jnp
-    far = xp.sqrt(xp.sum(x * x, axis=-1, keepdims=True) + 1e-12) / (REACH * (1 + np.sqrt(x.shape[-1])))
+    far = xp.sqrt(xp.sum(x * x, axis=-1, keepdims=True) + 1e-12) / reach
     return x * (1 + far**8) ** -0.125
 
 
@@ -74,7 +83,9 @@ def fit_correction(
         capacity: points that there is to be room for: one shape, however many there are.
     """
     whiten = np.linalg.inv(np.linalg.cholesky(covariance))
-    x = within((z - centre) @ whiten.T)
+    x = (z - centre) @ whiten.T
+    reach = float(np.quantile(np.linalg.norm(x, axis=1), EDGE))
+    x = within(x, reach)
     level = np.average(values, weights=noise**-2.0)
     basis, target = np.asarray(terms(x)), values - level
     size = z.shape[1]
@@ -97,6 +108,7 @@ def fit_correction(
     more = capacity - len(z)
     dtype = jnp.result_type(float)
     arrays = (
-        centre, whiten, weights, np.pad(x, ((0, more), (0, 0))), np.pad(sd**2 * found, (0, more)), length
+        centre, whiten, weights, np.pad(x, ((0, more), (0, 0))), np.pad(sd**2 * found, (0, more)), length,
+        reach,
     )  # fmt: skip
     return Correction(*(jnp.asarray(np.asarray(one, dtype=dtype)) for one in arrays))

@@ -17,7 +17,7 @@ from tsnl.store.files import read_json, seal_of_arrays, write_json
 from tsnl.store.fingerprint import difference, fingerprint
 from tsnl.store.results import encode_prior, series_arrays
 
-FORMAT = 5
+FORMAT = 6
 
 
 def question_of(

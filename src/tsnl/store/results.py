@@ -27,7 +27,7 @@ from tsnl.simulation import as_simulator
 from tsnl.store import codec
 from tsnl.store.files import digest, read_json, read_npz, write_json, write_npz
 
-FORMAT = 5
+FORMAT = 6
 KERNEL, DRAWS, RESULT, RUN = "kernel.safetensors", "draws.npz", "result.json", "run.json"
 
 
@@ -219,7 +219,7 @@ def _correction(arrays: dict[str, np.ndarray], size: int) -> Correction | None:
     found = {f.name: arrays[f"correction.{f.name}"] for f in fields(Correction)}
     n = len(found["points"])
     num_terms = 1 + size + size * (size + 1) // 2
-    shapes = [(size,), (size, size), (num_terms,), (n, size), (n,), ()]
+    shapes = [(size,), (size, size), (num_terms,), (n, size), (n,), (), ()]
     if [one.shape for one in found.values()] != shapes:
         raise ValueError("its correction does not fit its prior")
     if not all(np.isfinite(one).all() for one in found.values()):

@@ -12,8 +12,9 @@ from tsnl.likelihood.particle import whole_rows
 from tsnl.problem import Problem
 from tsnl.sampling import Draws
 
-STAGES = 3  # the filter runs around the posterior, and again around what that gave
-RUNS = 12  # of the filter, for each coefficient to be found
+STAGES, MOST_STAGES = 3, 6  # the filter runs around the posterior, and again around what that gave
+RUNS = 12  # of the filter, for each coefficient to be found, where there are few simulations
+FEW, MOST_GROWTH = 500, 4.0  # simulations; times as many runs where there are more of them, at most
 BLOCK = 32  # filters of one compiled call; simulated series that judge; runs that measure the noise
 FEWEST, FIRST, MOST = 320, 640, 1280  # particles: at least, at first and at most
 WORK = 1e8  # particles x their entries x rows x runs, about a minute
@@ -28,19 +29,22 @@ class Runner:
         filter_: the filter.
         panel: the observed series in the model's own shape.
         inputs: of each, or None.
+        growth: times as many runs as few simulations are worth: what they teach would be lost in noise.
     """
 
     filter_: LearnedFilter
     panel: tuple[Array, ...]
     inputs: tuple[Array | None, ...]
+    growth: float = 1.0
 
     @staticmethod
-    def of(problem: Problem, filter_: LearnedFilter) -> "Runner":
+    def of(problem: Problem, filter_: LearnedFilter, simulations: int = FEW) -> "Runner":
         """For the series of a problem, by as many particles as the work allows at first."""
         known = problem.inputs or (None,) * len(problem.panel)
         rows = tuple(whole_rows(problem.laws, y, u) for y, u in zip(problem.panel, known, strict=True))
         inputs = tuple(None if u is None else jnp.asarray(u, dtype=float) for u in known)
-        runner = Runner(filter_, rows, inputs)
+        growth = float(np.clip(np.sqrt(simulations / FEW), 1.0, MOST_GROWTH))
+        runner = Runner(filter_, rows, inputs, growth)
         return runner.with_particles(int(np.clip(runner.affordable(STAGES), FEWEST, FIRST)))
 
     @property
@@ -51,7 +55,12 @@ class Runner:
     def affordable(self, stages: int) -> float:
         """Particles that the work allows in so many stages."""
         entries = len(self.filter_.transition.sources) * sum(len(rows) for rows in self.panel)
-        return WORK / (stages * num_points(self.filter_.prior.size) * entries)
+        return self.growth * WORK / (stages * self.num_points * entries)
+
+    @property
+    def num_points(self) -> int:
+        """Runs of a stage."""
+        return num_points(self.filter_.prior.size, self.growth)
 
     def with_particles(self, num_particles: int) -> "Runner":
         """The same by so many particles, rounded up to a multiple of the members."""
@@ -85,10 +94,11 @@ class Runner:
         return np.asarray(found, dtype=float)
 
 
-def num_points(size: int) -> int:
+def num_points(size: int, growth: float = 1.0) -> int:
     """Filter runs of a stage: several for each term of a quadratic in all stages, in whole blocks."""
     terms = (size + 1) * (size + 2) // 2
-    return BLOCK * int(np.clip(np.ceil(RUNS * terms / (STAGES * BLOCK)), 2, 6))
+    wanted = growth * RUNS * terms / (STAGES * BLOCK)
+    return BLOCK * int(np.clip(np.ceil(wanted), 2, 6 * np.sqrt(growth)))
 
 
 def with_particles(
@@ -104,7 +114,7 @@ def with_particles(
     found = runner(key, np.tile(flat[nearest], (BLOCK, 1)))
     now, variance = runner.num_particles, max(float(found.var(ddof=1)), LEAST_VARIANCE)
     if stage > 0:
-        most = np.clip(runner.affordable(STAGES - stage), now, MOST)
+        most = np.clip(runner.affordable(max(1, STAGES - stage)), now, MOST)
         wanted = now * 2.0 ** np.ceil(np.log2(variance / VARIANCE))
         runner = runner.with_particles(int(np.clip(wanted, now, most)))
     return runner, variance * now / runner.num_particles

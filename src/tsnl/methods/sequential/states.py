@@ -21,7 +21,13 @@ from tsnl.kernel import Kernel
 from tsnl.likelihood.correction import Correction, fit_correction
 from tsnl.likelihood.learned_filter import LearnedFilter
 from tsnl.likelihood.surrogate import SurrogateLikelihood
-from tsnl.methods.sequential.filtering import BLOCK, STAGES, Runner, num_points, with_particles
+from tsnl.methods.sequential.filtering import (
+    BLOCK,
+    MOST_STAGES,
+    STAGES,
+    Runner,
+    with_particles,
+)
 from tsnl.methods.sequential.options import Sequential
 from tsnl.methods.sequential.simulated import propose
 from tsnl.methods.sequential.state import RoundState, draft_sampler
@@ -36,6 +42,7 @@ WIDEN = 1.3  # how much wider than the posterior to run the filter
 CUT = 3.0  # nats that one series can say for or against
 SLACK = 0.5  # nats that the kernel, which has seen these series, may be ahead
 FALL = 6.0  # nats below the best, from which on a value counts less
+OUTSIDE = 0.03  # share of draws that may be where the filter has not been run
 
 
 @dataclass(frozen=True)
@@ -77,7 +84,9 @@ def _mend(
     """New draws and what they come from; None where the kernel of rows is clearly better."""
     keys = jax.random.split(key, 3)
     law = learn_transition(keys[0], problem.prior.size, options.training, state.simulated)
-    runner = Runner.of(problem, LearnedFilter(problem.laws, problem.prior, law, 0))
+    runner = Runner.of(
+        problem, LearnedFilter(problem.laws, problem.prior, law, 0), state.simulated.count
+    )
     gain = judge(keys[1], runner, problem, state)
     facts["gain"] = float(gain.clip(-CUT, CUT).mean())
     facts["transforms"] = list(law.kernel.scaling.names())
@@ -140,8 +149,8 @@ def correct(
     assert isinstance(base.likelihood, SurrogateLikelihood)
     learned = replace(base.likelihood, completion=None)  # a filter's likelihood is of those that end too
     z, found, sds = np.zeros((0, problem.prior.size)), np.zeros(0), np.zeros(0)
-    correction, n = None, num_points(problem.prior.size)
-    for stage in range(STAGES):
+    correction, n = None, runner.num_points
+    for stage in range(MOST_STAGES):
         keys = jax.random.split(jax.random.fold_in(key, stage), 4)
         if stage < 2:  # the first look may be far off
             runner, variance = with_particles(keys[3], runner, draws, stage)
@@ -153,13 +162,16 @@ def correct(
         centre, spread = flat.mean(axis=0), np.atleast_2d(np.cov(flat.T))
         gap = np.maximum(found, found.max() - LOWEST) - values(learned, z)
         noise = sds * _doubt(found + _log_prior(problem, z))
-        correction = fit_correction(z, gap, noise, centre, spread, STAGES * n)
-        last = stage == STAGES - 1
-        sampler = options.sampler if last else draft_sampler(options.sampler, n)
-        points = np.concatenate([z, flat[:: -(-len(flat) // 64)]])
-        draws = sample_posterior(keys[2], base.corrected(correction), points, sampler, spread)
+        correction = fit_correction(z, gap, noise, centre, spread, MOST_STAGES * n)
+        target, points = base.corrected(correction), np.concatenate([z, flat[:: -(-len(flat) // 64)]])
+        draws = sample_posterior(keys[2], target, points, draft_sampler(options.sampler, n), spread)
+        outside = correction.beyond(draws.z.reshape(-1, z.shape[1]))
+        if stage + 1 >= STAGES and outside <= OUTSIDE:
+            break
+    draws = sample_posterior(keys[2], target, points, options.sampler, spread)
     assert correction is not None
-    facts |= {"particles": runner.num_particles, "variance": variance}
+    facts |= {"particles": runner.num_particles, "variance": variance, "stages": stage + 1}
+    facts["outside"] = correction.beyond(draws.z.reshape(-1, z.shape[1]))
     return draws, correction
 
 
