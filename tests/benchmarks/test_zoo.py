@@ -10,7 +10,7 @@ import tsnl
 from benchmarks.zoo import ZOO
 from benchmarks.zoo.references import MAX_R_HAT, MIN_ESS, load
 from benchmarks.zoo.run import append, measure, method_for, read
-from benchmarks.zoo.table import collect, markdown, summarise
+from benchmarks.zoo.table import by_chance, collect, markdown, summarise
 from tsnl.simulation import simulate
 
 MAY_FAIL = {"predator_prey"}  # past its cap of events a path is NaN
@@ -93,6 +93,7 @@ def test_table(tmp_path):
     append(path, {"name": "shares", "half": "report", "simulations": 10_000, "seed": 0, "error": "bad"})
     cells = collect(read(path))
     assert "| report | shares | 10,000 | failed |" in markdown(cells)
+    assert 0.02 < by_chance("shares") < 0.15  # 1,844 draws: about one over the root of half as many
     summary = summarise(cells)["report"]
     assert summary["500"]["median_sliced_wasserstein"] == pytest.approx(0.35)
     assert summary["10000"]["failures"] == 1

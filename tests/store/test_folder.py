@@ -214,7 +214,7 @@ def test_a_newer_version_and_damaged_files(kept, tmp_path):
     folder = copied(kept, tmp_path)
     facts = read_json(folder / "run.json")
     write_json(folder / "run.json", facts | {"format": 99})
-    with pytest.raises(ValueError, match="has format 99, this tsnl reads 5"):
+    with pytest.raises(ValueError, match="has format 99, this tsnl reads 6"):
         run(folder, resume=True)
     (folder / "run.json").write_text(json.dumps(facts)[:50])
     with pytest.raises(ValueError, match=r"run.json is damaged"):

@@ -106,9 +106,7 @@ def fit_correction(
     weights = spread**2 * (basis.T @ found)
     weights[0] += level
     more = capacity - len(z)
+    rest = np.pad(x, ((0, more), (0, 0))), np.pad(sd**2 * found, (0, more)), length
     dtype = jnp.result_type(float)
-    arrays = (
-        centre, whiten, weights, np.pad(x, ((0, more), (0, 0))), np.pad(sd**2 * found, (0, more)), length,
-        reach,
-    )  # fmt: skip
+    arrays = (centre, whiten, weights, *rest, reach)
     return Correction(*(jnp.asarray(np.asarray(one, dtype=dtype)) for one in arrays))
