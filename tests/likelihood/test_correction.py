@@ -42,11 +42,13 @@ def test_what_no_quadratic_can_say_is_found_too():
     assert np.sqrt(np.mean(error**2)) < 0.5  # a quadratic alone is off by about 1.5
 
 
-def test_far_out_it_says_what_it_says_at_the_border():
+def test_far_out_it_falls_like_a_normal_density():
+    # what it says at the border, less half the square of the whitened distance from there
     correction = fitted(quadratic, 0.1)
-    direction = np.array([0.6, 0.8])
-    far, further = (float(correction(jnp.asarray(CENTRE + r * direction))) for r in (50.0, 5000.0))
-    assert far == pytest.approx(further, abs=1e-2)
+    root, direction = np.linalg.cholesky(COVARIANCE), np.array([0.6, 0.8])
+    reach = float(correction.reach)
+    far = [float(correction(jnp.asarray(CENTRE + root @ (r * direction)))) for r in (100.0, 101.0)]
+    assert far[1] - far[0] == pytest.approx(-(100.5 - reach), rel=1e-2)
 
 
 def test_room_for_more_points_changes_nothing():

@@ -43,11 +43,17 @@ class Correction(eqx.Module):
     reach: Float[Array, ""]
 
     def __call__(self, z: Float[Array, " size"]) -> Float[Array, ""]:
-        """At z; beyond its reach it says what it says at the border."""
-        x = within(self.whiten @ (z - self.centre), self.reach)
+        """At z; beyond its reach it says what it says at the border, and less the further out.
+
+        The points cover what a better likelihood leaves of the posterior. Beyond them the learned one is
+        not to be trusted with a mode of its own.
+        """
+        far = self.whiten @ (z - self.centre)
+        x = within(far, self.reach)
         square = jnp.sum((x - self.points) ** 2, axis=1)
         rest = jnp.exp(-0.5 * square / self.length**2) @ self.values
-        return jnp.asarray(terms(x)) @ self.weights + rest
+        out = jnp.maximum(jnp.sqrt(jnp.sum(far * far) + 1e-12) - self.reach, 0.0)
+        return jnp.asarray(terms(x)) @ self.weights + rest - 0.5 * out**2
 
     def beyond(self, z: Float[np.ndarray, "n size"]) -> float:
         """Share of points that are beyond its reach."""

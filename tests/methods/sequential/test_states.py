@@ -67,11 +67,21 @@ def test_a_saved_run_has_the_same_posterior(result, folder):
     assert loaded.posterior.likelihood.correction is not None
 
 
+def test_the_last_round_is_aimed_by_the_states(result):
+    facts = [record.get("states") for record in result.history]
+    assert facts[0] is None
+    assert facts[1]["moved"] >= 0
+    assert result.history[1]["power"] == 1.0
+
+
 @pytest.mark.slow
-def test_a_run_cut_off_after_its_rounds_comes_to_the_same_draws(result, folder, tmp_path):
+@pytest.mark.parametrize("rounds", [3, 2])
+def test_a_run_cut_off_after_some_rounds_comes_to_the_same_draws(result, folder, tmp_path, rounds):
     again = tmp_path / "again"
     shutil.copytree(folder, again)
     (again / "result.json").unlink()
+    for file in (again / "rounds").glob("0003.*") if rounds < 3 else ():
+        file.unlink()
     resumed = tsnl.infer(MODEL, PRIOR, SERIES, METHOD, seed=0, progress=False, folder=again, resume=True)
     for name, value in result.draws.items():
         np.testing.assert_array_equal(resumed.draws[name], value)

@@ -16,6 +16,7 @@ from tsnl.kernel.select import supported_power, trusted_power
 from tsnl.kernel.training import Fit
 from tsnl.methods.api import Outcome
 from tsnl.methods.sequential.extremes import count_extreme, extreme_note
+from tsnl.methods.sequential.finish import finish, is_before_last, knows_states
 from tsnl.methods.sequential.form import decide_form
 from tsnl.methods.sequential.options import Sequential
 from tsnl.methods.sequential.simulated import (
@@ -32,11 +33,8 @@ from tsnl.methods.sequential.state import (
     draft_sampler,
     mended_note,
     record,
-    shift,
     unsettled_note,
 )
-from tsnl.methods.sequential.states import mend
-from tsnl.methods.sequential.transition import has_paths
 from tsnl.methods.sequential.units import fit_units
 from tsnl.posterior import Posterior, sample_posterior
 from tsnl.problem import Problem
@@ -46,7 +44,6 @@ from tsnl.simulation import Table
 
 CONVERGED = 0.15  # shift of mean and of log sd, in posterior sds, below which a round was idle
 BENEFIT = 2.0  # powers of the likelihood over what far-off series trust it with, to propose from
-STATES = 2**31 - 1  # the number of the last step's key
 DRAFT = 0.2  # share of the training steps in a round that is only proposed from
 
 
@@ -65,30 +62,15 @@ def run(
     while not (status := why_stop(problem, options, state)):
         report_progress(progress, options, state)
         state = one_round(key, problem, options, state)
+        if is_before_last(options, state) and knows_states(problem, options, state):
+            state = finish(key, problem, options, state, draft=True)
         if store is not None:
             store.keep_round(state.number, state.saved())
-    if options.keeps_states(problem) and has_paths(state.simulated):
+    if knows_states(problem, options, state):
         progress.now(len(options.sizes), "filtering with learned dynamics")
         state = finish(key, problem, options, state)
     progress.now(len(options.sizes), status)
     return outcome(problem, state, status)
-
-
-def finish(key: Key[Array, ""], problem: Problem, options: Sequential, state: RoundState) -> RoundState:
-    """After the last round: what the law of the states says beyond the kernel of rows."""
-    assert state.draws is not None
-    assert state.z is not None
-    mended = mend(jax.random.fold_in(key, STATES), problem, options, state)
-    last = state.history[-1] | mended.draws.record() | {"states": mended.record}
-    if mended.correction is not None:
-        last["states"]["moved"] = shift(state.z, mended.draws.z)
-    return replace(
-        state,
-        z=mended.draws.z,
-        draws=mended.draws,
-        correction=mended.correction,
-        history=(*state.history[:-1], last),
-    )
 
 
 def one_round(

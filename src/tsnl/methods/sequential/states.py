@@ -30,7 +30,7 @@ from tsnl.methods.sequential.filtering import (
 )
 from tsnl.methods.sequential.options import Sequential
 from tsnl.methods.sequential.simulated import propose
-from tsnl.methods.sequential.state import RoundState, draft_sampler
+from tsnl.methods.sequential.state import RoundState, draft_sampler, shift
 from tsnl.methods.sequential.transition import learn_transition, whole_paths
 from tsnl.posterior import sample_posterior
 from tsnl.problem import Problem
@@ -41,8 +41,12 @@ LOWEST = 100.0  # nats below the best, where a value counts no less
 WIDEN = 1.3  # how much wider than the posterior to run the filter
 CUT = 3.0  # nats that one series can say for or against
 SLACK = 0.5  # nats that the kernel, which has seen these series, may be ahead
+MOST_NOISE = 4.0  # variance of a log-likelihood, as far as it is believed
+DEPTH = 20.0  # nats below the best, from which on a point is not learned from
 FALL = 6.0  # nats below the best, from which on a value counts less
-OUTSIDE = 0.03  # share of draws that may be where the filter has not been run
+DRAFT = 0.3  # share of the training steps where only the next round is proposed from it
+OUTSIDE, MOVED = 0.03, 0.5  # share of draws where the filter has not been run, and sds that a last
+# stage may move them by
 
 
 @dataclass(frozen=True)
@@ -60,14 +64,16 @@ class Mended:
     record: dict[str, Any]
 
 
-def mend(key: Key[Array, ""], problem: Problem, options: Sequential, state: RoundState) -> Mended:
-    """Learn the law of the states, and what it says beyond the kernel."""
+def mend(
+    key: Key[Array, ""], problem: Problem, options: Sequential, state: RoundState, draft: bool = False
+) -> Mended:
+    """Learn the law of the states, and what it says beyond the kernel; roughly, where it is a draft."""
     assert state.draws is not None
     begin = time.perf_counter()
     facts: dict[str, Any] = {}
     found: tuple[Draws, Correction | None] = state.draws, None
     try:
-        found = _mend(key, problem, options, state, facts) or found
+        found = _mend(key, problem, options, state, facts, draft) or found
     except Exception as error:  # the run has its answer by the kernel of rows: nothing may take it away
         facts["error"] = f"{type(error).__name__}: {error}"
     facts["seconds"] = time.perf_counter() - begin
@@ -80,10 +86,12 @@ def _mend(
     options: Sequential,
     state: RoundState,
     facts: dict[str, Any],
+    draft: bool,
 ) -> tuple[Draws, Correction] | None:
     """New draws and what they come from; None where the kernel of rows is clearly better."""
     keys = jax.random.split(key, 3)
-    law = learn_transition(keys[0], problem.prior.size, options.training, state.simulated)
+    effort = DRAFT if draft else 1.0
+    law = learn_transition(keys[0], problem.prior.size, options.training, state.simulated, effort)
     runner = Runner.of(
         problem, LearnedFilter(problem.laws, problem.prior, law, 0), state.simulated.count
     )
@@ -92,7 +100,7 @@ def _mend(
     facts["transforms"] = list(law.kernel.scaling.names())
     if facts["gain"] <= -SLACK:
         return None
-    draws, correction = correct(keys[2], runner, problem, options, state, facts)
+    draws, correction = correct(keys[2], runner, problem, options, state, facts, draft)
     if not np.isfinite(draws.z).all():
         raise FloatingPointError("Draws of the corrected posterior are not finite.")
     return draws, correction
@@ -101,7 +109,10 @@ def _mend(
 def judge(
     key: Key[Array, ""], runner: Runner, problem: Problem, state: RoundState
 ) -> Float[np.ndarray, " n"]:
-    """By how much the filter makes simulated series more probable, at their own parameters."""
+    """By how much the filter makes simulated series more probable, at their own parameters.
+
+    The log of an unbiased estimate is too low by half its variance, which two runs of each series show.
+    """
     simulated, dtype = state.simulated, jnp.result_type(float)
     assert state.kernel is not None
     whole = np.flatnonzero(whole_paths(simulated))[::-1]  # the last ones are nearest the posterior
@@ -109,7 +120,9 @@ def judge(
     series, inputs = simulated.series[some].astype(dtype), simulated.inputs[some].astype(dtype)
     rows = series.reshape(BLOCK, -1, *runner.panel[0].shape[1:])
     known = None if problem.inputs is None else inputs
-    found = runner.series(key, simulated.z[some], rows, known)
+    twice = [runner.series(one, simulated.z[some], rows, known) for one in jax.random.split(key)]
+    variance = np.minimum((twice[0] - twice[1]) ** 2 / 2, MOST_NOISE)
+    found = np.mean(twice, axis=0) + variance.mean() / 2
     own = _by_kernel(state.kernel, series, inputs, simulated.z[some].astype(dtype))
     gain = found - np.asarray(own, dtype=float)
     return np.where(np.isfinite(gain), gain, -1e4)
@@ -142,6 +155,7 @@ def correct(
     options: Sequential,
     state: RoundState,
     facts: dict[str, Any],
+    draft: bool = False,
 ) -> tuple[Draws, Correction]:
     """The correction, learned where the posterior is and again where it moves, and new draws."""
     assert state.draws is not None
@@ -160,25 +174,34 @@ def correct(
         found = np.concatenate([found, runner(keys[1], new)])
         flat = draws.z.reshape(-1, z.shape[1])
         centre, spread = flat.mean(axis=0), np.atleast_2d(np.cov(flat.T))
+        height = found + _log_prior(problem, z)
+        near = height >= min(_best(height) - DEPTH, np.sort(height)[-n // 2])
         gap = np.maximum(found, found.max() - LOWEST) - values(learned, z)
-        noise = sds * _doubt(found + _log_prior(problem, z))
-        correction = fit_correction(z, gap, noise, centre, spread, MOST_STAGES * n)
+        noise = sds * _doubt(height)
+        correction = fit_correction(z[near], gap[near], noise[near], centre, spread, MOST_STAGES * n)
         target, points = base.corrected(correction), np.concatenate([z, flat[:: -(-len(flat) // 64)]])
+        before = draws.z
         draws = sample_posterior(keys[2], target, points, draft_sampler(options.sampler, n), spread)
-        outside = correction.beyond(draws.z.reshape(-1, z.shape[1]))
-        if stage + 1 >= STAGES and outside <= OUTSIDE:
+        outside, moved = correction.beyond(draws.z.reshape(-1, z.shape[1])), shift(before, draws.z)
+        if stage + 1 >= STAGES - draft and outside <= OUTSIDE and moved <= MOVED:
             break
-    draws = sample_posterior(keys[2], target, points, options.sampler, spread)
+    if not draft:
+        draws = sample_posterior(keys[2], target, points, options.sampler, spread)
     assert correction is not None
     facts |= {"particles": runner.num_particles, "variance": variance, "stages": stage + 1}
     facts["outside"] = correction.beyond(draws.z.reshape(-1, z.shape[1]))
     return draws, correction
 
 
+def _best(log_posterior: Float[np.ndarray, " n"]) -> float:
+    """The height of the posterior, not of its luckiest point."""
+    return float(np.sort(log_posterior)[-max(1, len(log_posterior) // 10)])
+
+
 def _doubt(log_posterior: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
     """Factors of the noise: values far below the best are noisier, and matter less."""
-    best = np.sort(log_posterior)[-max(1, len(log_posterior) // 10)]
-    return np.sqrt(1 + (np.maximum(best - log_posterior, 0) / FALL) ** 2)
+    below = np.maximum(_best(log_posterior) - log_posterior, 0)
+    return np.sqrt(1 + (below / FALL) ** 2)
 
 
 def _log_prior(problem: Problem, z: Float[np.ndarray, "n size"]) -> Float[np.ndarray, " n"]:

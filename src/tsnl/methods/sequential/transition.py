@@ -34,7 +34,7 @@ def whole_paths(simulated: Simulated) -> Bool[np.ndarray, " capacity"]:
 
 
 def learn_transition(
-    key: Key[Array, ""], size: int, training: Training, simulated: Simulated
+    key: Key[Array, ""], size: int, training: Training, simulated: Simulated, effort: float = 1.0
 ) -> Transition:
     """A kernel of lag one of the states x_0..x_T, in which inputs of x_0 are those of x_1.
 
@@ -46,6 +46,7 @@ def learn_transition(
         size: number of parameters.
         training: how.
         simulated: the paths.
+        effort: share of the training steps to take.
 
     Raises:
         FloatingPointError: training diverged.
@@ -62,17 +63,17 @@ def learn_transition(
     data = Arrays(simulated.states[:, :, free], known, simulated.z)
     spec = _spec(data.series[chosen], known.shape[2], size, training.num_members)
 
-    def fitted(names: tuple[str, ...], effort: float) -> Kernel:
+    def fitted(names: tuple[str, ...], share: float) -> Kernel:
         own, scaling = _scaled(spec, simulated, data, chosen, names)
         rng = np.random.default_rng(0)  # the same paths held out
-        return learn(key, rng, own, scaling, data, chosen, (), training, effort)[0]
+        return learn(key, rng, own, scaling, data, chosen, (), training, share)[0]
 
     names = ("none",) * spec.d_y
     if (logs := logarithmic(data.series[chosen], spec.integer)) != names:
-        tried = [fitted(each, TRIED) for each in (names, logs)]
+        tried = [fitted(each, TRIED * effort) for each in (names, logs)]
         scores = held_out_scores(key, tried, data, chosen, training.held_out)
         names = logs if scores[1].mean() > scores[0].mean() else names
-    return Transition(fitted(names, 1.0), tuple(sources.tolist()))
+    return Transition(fitted(names, effort), tuple(sources.tolist()))
 
 
 def logarithmic(states: Float[np.ndarray, "n times d_x"], integer: tuple[bool, ...]) -> tuple[str, ...]:

@@ -37,8 +37,8 @@ class TSNL(Sequential):
             observation law is drawn from again, the dynamics are not, so views cost no calls of them
             and come close to as many further simulations where observation noise is large. None
             takes up to 8, fewer where that would be more than two million rows.
-        states: whether to learn the law of the states too, after the last round, and to mend the
-            posterior by a particle filter with it, where that makes series more probable than the
+        states: whether to learn the law of the states too, before and after the last round, and to mend
+            the posterior by a particle filter with it, where that makes series more probable than the
             kernel does. It calls no dynamics. None does where the model has `log_observation`, a
             state of at most 16 entries, and 6,000 of them in all observed rows.
         gaps: whether the kernel learns to do with entries missing from its past; None does where the
