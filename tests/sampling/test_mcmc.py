@@ -155,6 +155,34 @@ def test_ten_parameters_from_far_out():
     assert (abs((z**2).mean((0, 1)) - scales**2) < 4.5 * error_of_mean(z**2)).all()
 
 
+@pytest.mark.parametrize("size", [1, 3])
+def test_two_modes_get_their_share(size):
+    """Twenty sds apart, 0.3 to 0.7: no walk leads from one to the other."""
+    centre = jnp.zeros(size).at[0].set(3.0)
+
+    def two(z):
+        logs = [-0.5 * jnp.sum((z - sign * centre) ** 2) / 0.3**2 for sign in (1, -1)]
+        return jnp.logaddexp(jnp.log(0.3) + logs[0], jnp.log(0.7) + logs[1])
+
+    start = 3 * np.random.default_rng(0).normal(size=(300, size))
+    found = sample(jax.random.key(0), two, start, 3 * np.eye(size), MCMC())
+    right = (found.z[..., :1] > 0).astype(float)
+    assert abs(right.mean() - 0.3) < 4.5 * error_of_mean(right)[0]
+    assert error_of_mean(right)[0] < 0.05  # they go back and forth
+
+
+@pytest.mark.slow
+def test_twenty_parameters_of_different_scales():
+    scales = np.sqrt(1.0 + np.arange(20))
+    start = np.random.default_rng(0).normal(size=(200, 20))
+    found = sample(
+        jax.random.key(0), lambda z: -0.5 * jnp.sum((z / scales) ** 2), start, 0.3 * np.eye(20), MCMC()
+    )
+    z = found.z.astype(float)
+    assert found.r_hat < 1.05
+    assert (abs((z**2).mean((0, 1)) - scales**2) < 4.5 * error_of_mean(z**2)).all()
+
+
 def test_draws_that_were_fitted_again_to_are_left_out():
     never = MCMC("mixed", num_chains=4, num_draws=50, min_ess=10**6, max_extensions=5)
     found = sample(jax.random.key(0), GAUSSIAN, jnp.zeros((4, 3)), jnp.eye(3), never)

@@ -19,6 +19,10 @@ from tsnl.store.registry import register
 
 BLOCK = 50  # steps of one compiled call
 FEW = 1  # parameters that a random walk is the best for
+GOOD = 4.0  # nats below the best, for each parameter and one, within which a chain may start far away
+HARD = 0.25  # share of the effective size asked for, below which gradients are to help
+TURNS = 4  # extensions that it takes to learn how to take turns with them
+STEERING = 2**31 - 1  # the number of the key that steers them
 SHRINK = 5.0  # pseudo-draws behind the first covariance in each estimate of it
 STEERED, FROZEN = np.float32(3.0), np.float32(0.0)  # gains of the step size
 
@@ -30,7 +34,9 @@ class MCMC:
 
     Attributes:
         transition: "random_walk", "mixed" (with independent proposals), "elliptical_slice" or "nuts";
-            "auto" takes the random walk for one parameter, and the mixed one for more.
+            "auto" takes the random walk for one parameter and the mixed one for more, and lets NUTS take
+            turns with it where chains are far from what is asked for, as on ridges and with many
+            parameters.
         num_chains: chains side by side.
         num_warmup: steps of warm-up for each chain, rounded up to whole blocks of 50.
         num_draws: kept draws of each chain, at first.
@@ -135,37 +141,70 @@ def sample(
         options: which transition, how many chains, and when they are good enough.
     """
     keys = jax.random.split(key, 3)
-    states = _start(log_density, np.asarray(points), options.num_chains)
+    states = _start(log_density, np.asarray(points), np.asarray(spread), options.num_chains)
     transition = options.transition_for(states.z.shape[1])
     first = np.asarray(spread)
     states, tuning = _warm_up(keys[0], log_density, states, first, transition, options.num_warmup)
     states, num_restarted = rescue(keys[1], states)
     num_refits = min(TRANSITIONS[transition].num_refits, options.max_extensions)
+    moves = [(transition, tuning)]
     kept: list[State] = []
     wanted, num_blocks = 0, 0
-    for extension in range(options.max_extensions + 1):
+    for left in reversed(range(options.max_extensions + 1)):
         wanted += options.num_draws
         while len(kept) * BLOCK < wanted:
+            name, tuning = moves[num_blocks % len(moves)]
             key_block = jax.random.fold_in(keys[2], num_blocks)
-            states, _, path = _advance(key_block, log_density, states, tuning, FROZEN, transition)
+            states, _, path = _advance(key_block, log_density, states, tuning, FROZEN, name)
             kept.append(jax.tree.map(np.asarray, path))
             num_blocks += 1
         draws = Draws.of(kept, wanted, num_restarted, options)
-        if draws.healthy:
+        if draws.healthy or not left:
             break
-        if extension < num_refits:
-            tuning = _fit(tuning, draws.z[:, wanted // 3 :].reshape(-1, draws.z.shape[2]), first)
-            kept, wanted = [], 0  # they were a longer warm-up
+        hard = left >= TURNS and options.transition == "auto" and draws.ess < HARD * options.min_ess
+        if not num_refits and not (hard and len(moves) == 1):
+            continue
+        pool = draws.z[:, wanted // 3 :].reshape(-1, draws.z.shape[2])
+        moves = [(name, _fit(tuning, pool, first)) for name, tuning in moves]
+        if not num_refits:
+            key_steer = jax.random.fold_in(keys[2], STEERING)
+            states, steered = _steer(key_steer, log_density, states, moves[0][1])
+            moves, num_refits = [*moves, ("nuts", steered)], 3
+        kept, wanted, num_refits = [], 0, num_refits - 1  # they were a longer warm-up
     return draws
+
+
+def _steer(key: Key[Array, ""], log_density: Any, states: State, tuning: Tuning) -> tuple[State, Tuning]:
+    """The step size of NUTS, for a target whose covariance is about known."""
+    size = np.float32(TRANSITIONS["nuts"].step_size(states.z.shape[1]))
+    tuning = tuning._replace(step_size=size.astype(states.z.dtype))
+    states, tuning, _ = _advance(key, log_density, states, tuning, STEERED, "nuts")
+    return states, tuning
 
 
 _evaluate = eqx.filter_jit(evaluate)
 
 
-def _start(log_density: Any, points: Float[np.ndarray, "n size"], num_chains: int) -> State:
-    """The best of some points, as many at a time as there are chains: the shape that sampling has."""
+def _start(
+    log_density: Any,
+    points: Float[np.ndarray, "n size"],
+    spread: Float[np.ndarray, "size size"],
+    num_chains: int,
+) -> State:
+    """Half of the chains at the best of some points, half at good ones far from all others.
+
+    Points are looked at as many at a time as there are chains: the shape that sampling has.
+    """
     values = by_block(lambda part: _evaluate(log_density, part), points, num_chains)
-    best = np.resize(np.argsort(-values, kind="stable")[:num_chains], num_chains)
+    order = np.argsort(-values, kind="stable")
+    white = np.linalg.solve(_factor(spread, spread), points.T).T
+    good = order[values[order] >= values[order[0]] - GOOD * (1 + points.shape[1])]
+    chosen = order[: num_chains // 2].tolist()
+    while len(chosen) < num_chains:
+        away = np.min([((white[good] - white[i]) ** 2).sum(axis=1) for i in chosen], axis=0)
+        far = int(np.argmax(away))
+        chosen.append(int(good[far]) if away[far] > 0 else int(order[len(chosen) % len(order)]))
+    best = np.array(chosen)
     nothing = np.zeros(num_chains, bool)
     return State(points[best], values[best], np.ones_like(values[best]), nothing)
 

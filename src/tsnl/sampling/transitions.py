@@ -17,6 +17,7 @@ from tsnl.sampling.metropolis import accept
 
 DEGREES, WIDER = 6.0, 1.1  # of the Student law: degrees of freedom, and scale over the fitted one
 ALONE = 0.5  # share of independent proposals: with more, chains that start far out take long
+JUMPS = 0.1  # share of proposals that go by the difference of two other chains
 LogDensity = Callable[[Float[Array, " size"]], Float[Array, ""]]
 
 
@@ -51,28 +52,55 @@ def evaluate(
     return jnp.where(jnp.isnan(values), -jnp.inf, values)
 
 
+def jumps(
+    key: Key[Array, ""], z: Float[Array, "chain size"]
+) -> tuple[Float[Array, "chain size"], Bool[Array, " chain"]]:
+    r"""Proposals \(z + z_a - z_b\), a and b two other chains, and which chains are to take them.
+
+    The difference of two chains in two modes leads from one mode to the other (ter Braak, 2006). Only
+    one half of the chains may jump in a step, by differences of the other half: then a step of all
+    chains at once is one of the first half given the second, followed by one of the second by itself.
+    """
+    num_chains = len(z)
+    half = num_chains // 2
+    if half < 2:
+        return z, jnp.zeros(num_chains, bool)
+    keys = jax.random.split(key, 4)
+    group = jnp.arange(num_chains) % 2
+    a = jax.random.randint(keys[0], (num_chains,), 0, half)
+    b = (a + jax.random.randint(keys[1], (num_chains,), 1, half)) % half
+    other = 1 - group
+    whose = jax.random.bernoulli(keys[2]).astype(group.dtype)
+    chosen = (group == whose) & jax.random.bernoulli(keys[3], 2 * JUMPS, (num_chains,))
+    return z + z[2 * a + other] - z[2 * b + other], chosen
+
+
 def random_walk(key: Key[Array, ""], states: State, log_density: LogDensity, tuning: Tuning) -> State:
-    r"""Random-walk Metropolis: z' = z + \epsilon L e, e ~ N(0, I)."""
-    key_move, key_accept = jax.random.split(key)
+    r"""Random-walk Metropolis: z' = z + \epsilon L e, e ~ N(0, I); now and then a jump."""
+    key_move, key_accept, key_jump = jax.random.split(key, 3)
+    now = jnp.asarray(states.z)
     noise = jax.random.normal(key_move, states.z.shape)
-    z = jnp.asarray(states.z) + tuning.step_size * (noise @ tuning.factor.T)
+    there, jumped = jumps(key_jump, now)
+    z = jnp.where(jumped[:, None], there, now + tuning.step_size * (noise @ tuning.factor.T))
     return _accept(key_accept, states, log_density, z, jnp.asarray(0.0))
 
 
 def mixed(key: Key[Array, ""], states: State, log_density: LogDensity, tuning: Tuning) -> State:
-    r"""Independent proposals from a Student law around the fitted Gaussian, and random-walk ones.
+    r"""Independent proposals from a Student law around the fitted Gaussian, random-walk ones, and jumps.
 
     Where the target is nearly normal, as with a long series, many independent proposals are accepted
     even in ten dimensions; the random walk, at step sizes from a tenth of the usual one upwards, finds
-    the mass while the fit is poor. Each chain takes one or the other at random.
+    the mass while the fit is poor. Each chain takes one or the other at random, or a jump.
     """
-    keys = jax.random.split(key, 5)
+    keys = jax.random.split(key, 6)
     num_chains, size = states.z.shape
     noise = jax.random.normal(keys[0], states.z.shape) @ tuning.factor.T
     stretch = jnp.sqrt(jax.random.gamma(keys[1], DEGREES / 2, (num_chains, 1)) * (2 / DEGREES))
     step = tuning.step_size * 10 ** -jax.random.uniform(keys[2], (num_chains, 1))
-    alone = jax.random.bernoulli(keys[3], ALONE, (num_chains,))
-    z = jnp.where(alone[:, None], tuning.mean + WIDER * noise / stretch, states.z + step * noise)
+    there, jumped = jumps(keys[5], jnp.asarray(states.z))
+    alone = jax.random.bernoulli(keys[3], ALONE, (num_chains,)) & ~jumped
+    z = jnp.where(jumped[:, None], there, states.z + step * noise)
+    z = jnp.where(alone[:, None], tuning.mean + WIDER * noise / stretch, z)
 
     def log_student(z: Array) -> Array:
         white = solve_triangular(tuning.factor, (z - tuning.mean).T, lower=True) / WIDER
