@@ -217,3 +217,19 @@ def test_a_name_by_itself_is_one_name():
 def test_a_name_that_the_model_does_not_know():
     with pytest.raises(ValueError, match=r"no parameter \['x'\]; it has \['Q', 'R'\]"):
         PRIORS["scalar"].check_known(["Q", "R"])
+
+
+def test_draws_on_the_border_of_the_support_are_drawn_again():
+    class Hundredths(dist.Uniform):
+        """A uniform law in few bits: one draw in a hundred is on the border."""
+
+        def sample(self, key, sample_shape=()):
+            return jnp.round(super().sample(key, sample_shape), 2)
+
+    prior = tsnl.Prior(p=Hundredths(0.0, 1.0))
+    theta = np.asarray(prior.sample(jax.random.key(0), 500)["p"])
+    assert 0 < ((theta == 0) | (theta == 1)).sum() < 20
+    z = prior.sample_unconstrained(jax.random.key(0), 500)[:, 0]
+    assert np.isfinite(z).all()
+    inside = (theta > 0) & (theta < 1)
+    np.testing.assert_allclose(1 / (1 + np.exp(-z[inside])), theta[inside], rtol=1e-4)

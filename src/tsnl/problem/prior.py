@@ -120,7 +120,11 @@ class Prior:
         return theta
 
     def sample_unconstrained(self, key: Key[Array, ""], n: int) -> Float[np.ndarray, "n size"]:
-        """Draws of z, compiled; draw i depends on `fold_in(key, i)` alone."""
+        """Draws of z, compiled; draw i depends on `fold_in(key, i)` alone.
+
+        Of three, the first that is not on the border of the support, where z is infinite: of a uniform
+        law in 32 bits, one in eight million is.
+        """
         return by_block(partial(_draw_block, self, key), np.arange(n), BLOCK)
 
     def constrain_all(self, z: Float[np.ndarray, "n size"]) -> dict[str, np.ndarray]:
@@ -225,7 +229,13 @@ BLOCK = 1024  # rows of one compiled call; a shorter block is filled up
 
 @partial(jax.jit, static_argnums=0)
 def _draw_block(prior: Prior, key: Key[Array, ""], index: Int[Array, " n"]) -> Float[Array, "n size"]:
-    return jax.vmap(lambda i: prior.unconstrain(prior._sample_one(jax.random.fold_in(key, i))))(index)
+    def one(i: Int[Array, ""]) -> Float[Array, " size"]:
+        own = jax.random.fold_in(key, i)
+        keys = (own, *(jax.random.fold_in(own, n) for n in (1, 2)))
+        tried = jnp.stack([prior.unconstrain(prior._sample_one(k)) for k in keys])
+        return tried[jnp.argmax(jnp.isfinite(tried).all(axis=1))]
+
+    return jax.vmap(one)(index)
 
 
 @partial(jax.jit, static_argnums=0)
