@@ -15,7 +15,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float, Int, Key
 
 from tsnl.kernel import Kernel
 from tsnl.likelihood.correction import Correction, fit_correction
@@ -40,7 +40,7 @@ from tsnl.sampling.defensive import values
 LOWEST = 100.0  # nats below the best, where a value counts no less
 WIDEN = 1.3  # how much wider than the posterior to run the filter
 CUT = 3.0  # nats that one series can say for or against
-SLACK = 0.5  # nats that the kernel, which has seen these series, may be ahead
+SLACK = 0.5  # nats that a kernel of few simulations, which has seen these series, may be ahead
 MOST_NOISE = 4.0  # variance of a log-likelihood, as far as it is believed
 DEPTH = 20.0  # nats below the best, from which on a point is not learned from
 FALL = 6.0  # nats below the best, from which on a value counts less
@@ -98,7 +98,7 @@ def _mend(
     gain = judge(keys[1], runner, problem, state)
     facts["gain"] = float(gain.clip(-CUT, CUT).mean())
     facts["transforms"] = list(law.kernel.scaling.names())
-    if facts["gain"] <= -SLACK:
+    if facts["gain"] <= -SLACK / runner.growth:
         return None
     draws, correction = correct(keys[2], runner, problem, options, state, facts, draft)
     if not np.isfinite(draws.z).all():
@@ -109,14 +109,24 @@ def _mend(
 def judge(
     key: Key[Array, ""], runner: Runner, problem: Problem, state: RoundState
 ) -> Float[np.ndarray, " n"]:
-    """By how much the filter makes simulated series more probable, at their own parameters.
+    """By how much the filter makes simulated series more probable, at their own parameters."""
+    whole = np.flatnonzero(whole_paths(state.simulated))[::-1]  # the last ones are nearest the posterior
+    wanted = BLOCK * int(runner.growth)
+    blocks = np.resize(whole[:wanted], wanted).reshape(-1, BLOCK)
+    keys = jax.random.split(key, len(blocks))
+    gains = [_gain(one, runner, problem, state, some) for one, some in zip(keys, blocks, strict=True)]
+    return np.concatenate(gains)
+
+
+def _gain(
+    key: Key[Array, ""], runner: Runner, problem: Problem, state: RoundState, some: Int[np.ndarray, " n"]
+) -> Float[np.ndarray, " n"]:
+    """Of some simulations.
 
     The log of an unbiased estimate is too low by half its variance, which two runs of each series show.
     """
     simulated, dtype = state.simulated, jnp.result_type(float)
     assert state.kernel is not None
-    whole = np.flatnonzero(whole_paths(simulated))[::-1]  # the last ones are nearest the posterior
-    some = np.resize(whole[:BLOCK], BLOCK)
     series, inputs = simulated.series[some].astype(dtype), simulated.inputs[some].astype(dtype)
     rows = series.reshape(BLOCK, -1, *runner.panel[0].shape[1:])
     known = None if problem.inputs is None else inputs
