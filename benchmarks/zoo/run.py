@@ -3,12 +3,13 @@
     python -m benchmarks.zoo.run [--half tune] [--names a,b] [--simulations 100,500,2000,10000]
         [--method-seeds 1] [--out benchmarks/zoo/trials.csv]
 
-One row for each trial, written at once; rows that are there are not computed again. A trial that raises
-is a row with its error and no figures. All distances are between draws of the unconstrained z.
+One row for each trial, written at once, with the commit of the code that made it; rows that are there are
+not computed again. A trial that raises is a row with its error and no figures. All distances are between draws of the unconstrained z.
 """
 
 import argparse
 import csv
+import subprocess
 import time
 import warnings
 from pathlib import Path
@@ -24,7 +25,7 @@ from tsnl.evaluate.metrics import c2st, sliced_wasserstein
 OUT = Path(__file__).parent / "trials.csv"
 FIELDS = (
     "name", "half", "simulations", "seed", "sliced_wasserstein", "c2st", "worst_bias", "worst_sd_ratio",
-    "seconds", "r_hat", "ess", "gain", "moved", "error",
+    "seconds", "r_hat", "ess", "gain", "moved", "code", "error",
 )  # fmt: skip
 C2ST_DRAWS = 1000
 
@@ -75,6 +76,7 @@ def trial(entry: Entry, simulations: int, seed: int) -> dict[str, Any]:
         "half": entry.half,
         "simulations": simulations,
         "seed": seed,
+        "code": code(),
     }
     reference, begin = load(entry.name).draws, time.perf_counter()
     try:
@@ -86,6 +88,13 @@ def trial(entry: Entry, simulations: int, seed: int) -> dict[str, Any]:
     seconds = time.perf_counter() - begin
     found = measure(reference, z) | sampling
     return row | {key: f"{value:.5g}" for key, value in found.items()} | {"seconds": round(seconds, 1)}
+
+
+def code() -> str:
+    """The commit of the code that runs, marked where files have changed since; empty without git."""
+    call = ("git", "describe", "--always", "--dirty", "--exclude=*")
+    found = subprocess.run(call, cwd=OUT.parent, capture_output=True, text=True, check=False)
+    return found.stdout.strip()
 
 
 def read(path: Path) -> list[dict[str, str]]:
