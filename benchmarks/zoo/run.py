@@ -3,8 +3,9 @@
     python -m benchmarks.zoo.run [--half tune] [--names a,b] [--simulations 100,500,2000,10000]
         [--method-seeds 1] [--out benchmarks/zoo/trials.csv]
 
-One row for each trial, written at once, with the commit of the code that made it; rows that are there are
-not computed again. A trial that raises is a row with its error and no figures. All distances are between draws of the unconstrained z.
+One row for each trial, written at once, with the commit of the code that made it; rows that are there
+are not computed again. A trial that raises is a row with its error and no figures. All distances are
+between draws of the unconstrained z.
 """
 
 import argparse
