@@ -37,6 +37,7 @@ def run(learned, rows, z, seed=0):
     return np.asarray(log_likelihoods(keys, learned, jnp.asarray(z, dtype=float), rows, None))
 
 
+@pytest.mark.slow
 def test_it_comes_close_to_the_exact_likelihood(learned):
     z = PRIOR.sample_unconstrained(jax.random.key(5), 32)
     exact = ExactLikelihood(PRIOR, MODEL, SERIES)
@@ -47,6 +48,7 @@ def test_it_comes_close_to_the_exact_likelihood(learned):
     assert np.median(np.abs(error - np.median(error))) < 0.5
 
 
+@pytest.mark.slow
 def test_a_missing_row_is_skipped(learned):
     series = SERIES.copy()
     series[10:15] = np.nan
@@ -56,6 +58,7 @@ def test_a_missing_row_is_skipped(learned):
     assert abs(found.mean() - exact) < 0.5
 
 
+@pytest.mark.slow
 def test_a_row_that_no_particle_explains_is_finite_and_hopeless(learned):
     series = SERIES.copy()
     series[20] = 1e6

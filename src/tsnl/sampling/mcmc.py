@@ -20,7 +20,7 @@ from tsnl.store.registry import register
 BLOCK = 50  # steps of one compiled call
 FEW = 1  # parameters that a random walk is the best for
 GOOD = 4.0  # nats below the best, for each parameter and one, within which a chain may start far away
-HARD = 0.25  # share of the effective size asked for, below which gradients are to help
+HARD = 0.15  # share of the effective size asked for: where less is in sight, gradients are to help
 TURNS = 4  # extensions that it takes to learn how to take turns with them
 STEERING = 2**31 - 1  # the number of the key that steers them
 SHRINK = 5.0  # pseudo-draws behind the first covariance in each estimate of it
@@ -161,7 +161,8 @@ def sample(
         draws = Draws.of(kept, wanted, num_restarted, options)
         if draws.healthy or not left:
             break
-        hard = left >= TURNS and options.transition == "auto" and draws.ess < HARD * options.min_ess
+        in_the_end = draws.ess * (1 + left * options.num_draws / wanted)
+        hard = left >= TURNS and options.transition == "auto" and in_the_end < HARD * options.min_ess
         if not num_refits and not (hard and len(moves) == 1):
             continue
         pool = draws.z[:, wanted // 3 :].reshape(-1, draws.z.shape[2])

@@ -39,6 +39,7 @@ def test_paths_that_did_not_end_are_left_out():
     assert not has_paths(replace(simulated(walk(15)), states=None))
 
 
+@pytest.mark.slow
 def test_whole_numbers_get_probabilities():
     kernel = learn_transition(jax.random.key(0), 1, QUICK, simulated(np.round(5 * walk()))).kernel
     assert kernel.spec.integer == (True,)
