@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from tsnl.kernel.examples import head_rows
-from tsnl.kernel.heads.base import Head
+from tsnl.kernel.heads.base import Head, Settle
 from tsnl.kernel.member import KernelSpec, Member, features_before, fresh_members, has_weights
 from tsnl.kernel.memory.base import State, after
 from tsnl.kernel.region import Region
@@ -79,7 +79,15 @@ class Kernel(eqx.Module):
         index = jax.random.randint(key_member, (), 0, self.spec.num_members)
         arrays, static = eqx.partition(self.members.head, eqx.is_array)
         head = eqx.combine(jax.tree.map(lambda x: x[index], arrays), static)
-        return head.sample(key_draw, features[index if len(features) > 1 else 0], theta)
+        own = features[index if len(features) > 1 else 0]
+        return head.samples(key_draw, own[None], theta, self.settle)[0]
+
+    @property
+    def settle(self) -> Settle | None:
+        """What makes counts whole in standardised rows; None where there are none to be settled."""
+        if not self.spec.discrete:
+            return None
+        return lambda v: self.scaling.standardise(self.restore(v))
 
     def features(
         self, y: Float[Array, "T d_y"], seen: Bool[Array, "T d_y"], u: Float[Array, "T d_u"]

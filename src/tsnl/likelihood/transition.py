@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from tsnl.kernel.fitted import Kernel
+from tsnl.kernel.heads.base import Head
 from tsnl.kernel.member import first_of
 
 LEARNED = -1
@@ -59,9 +60,11 @@ class Transition(eqx.Module):
         found = jax.vmap(features)(x)
         groups = found.reshape(-1, members, found.shape[1]).swapaxes(0, 1)  # evenly, by their places
         arrays, static = eqx.partition(kernel.members.head, eqx.is_array)
-        drawn = jax.vmap(lambda a, k, c: eqx.combine(a, static).samples(k, c, theta))(
-            arrays, jax.random.split(key, members), groups
-        )
+
+        def draw(weights: Head, key: Array, c: Float[Array, "n F"]) -> Float[Array, "n d_x"]:
+            return eqx.combine(weights, static).samples(key, c, theta, kernel.settle)
+
+        drawn = jax.vmap(draw)(arrays, jax.random.split(key, members), groups)
         new = kernel.restore(drawn.swapaxes(0, 1).reshape(len(x), len(free)))
         return x[:, sources].at[:, free].set(new)
 

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.stats import kstest
 
 from tsnl.kernel import Group, KernelSpec, Lags, Mixture, Scaling
 from tsnl.kernel.examples import head_rows
@@ -37,7 +38,13 @@ def head(integer):
     return eqx.combine(noisy, static)
 
 
-def evaluate(integer, transform, rows):
+def coupled():
+    """A head of a count and a real that hangs on it."""
+    made = head((True, False))
+    return eqx.tree_at(lambda h: h.parts.couple, made, made.parts.couple + 2.0)
+
+
+def evaluate(integer, transform, rows, own=None):
     """Log-probabilities and tails of rows in the user's units."""
     units = scaling(transform, len(integer))
     y = head_rows(spec(integer), units, jnp.asarray(rows, dtype=float))
@@ -45,7 +52,8 @@ def evaluate(integer, transform, rows):
     call = eqx.filter_jit(
         lambda h: (h.log_probs(y, features, THETA), *h.conditionals(y, features, THETA)[1:])
     )
-    return [np.asarray(x, dtype=float) for x in call(head(integer))]
+    found = call(head(integer) if own is None else own)
+    return [np.asarray(x, dtype=float) for x in found]
 
 
 @pytest.mark.parametrize("transform", ["none", "asinh"])
@@ -76,6 +84,23 @@ def test_a_count_and_a_real_are_one_law():
     log_p, _, _ = evaluate((True, False), "none", rows)
     density = np.exp(log_p + np.log(1 / 2.0)).reshape(60, -1)  # the Jacobian of the real column
     np.testing.assert_allclose(np.trapezoid(density, grid, axis=1).sum(), 1, atol=2e-3)
+
+
+def test_a_real_is_drawn_given_the_count_that_came_out():
+    """The law knows a count as a whole number, not as what was rounded to it."""
+    units, n = scaling("none", 2), 20_000
+
+    def whole(rows):
+        return jnp.where(np.array([True, False]), jnp.maximum(jnp.round(rows), 0), rows)
+
+    def settle(v):
+        return units.standardise(whole(units.restore(v)))
+
+    features = jnp.broadcast_to(FEATURES, (n, 2))
+    draw = eqx.filter_jit(lambda h: h.samples(jax.random.key(0), features, THETA, settle))
+    drawn = whole(units.restore(draw(coupled())))
+    below = evaluate((True, False), "none", drawn, coupled())[1][:, 1]
+    assert kstest(below, "uniform").statistic < 1.95 / np.sqrt(n)
 
 
 def test_gradients_are_finite_far_out():

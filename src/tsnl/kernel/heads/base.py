@@ -5,6 +5,7 @@ one row. Batches and ensembles are `vmap` outside.
 """
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import equinox as eqx
@@ -15,6 +16,8 @@ from jaxtyping import Array, Float, Int, Key
 from tsnl.kernel.memory.base import Group
 
 Groups = tuple[Group, ...]
+Settle = Callable[[Float[Array, "n d_y"]], Float[Array, "n d_y"]]
+"""Standardised rows as the data can have them: counts are whole."""
 
 
 class Head(eqx.Module):
@@ -40,12 +43,20 @@ class Head(eqx.Module):
     def sample(
         self, key: Key[Array, ""], features: Float[Array, " F"], theta: Float[Array, " size"]
     ) -> Float[Array, " d_y"]:
-        """Draw y_t."""
+        """Draw y_t, all entries of which are real."""
 
     def samples(
-        self, key: Key[Array, ""], features: Float[Array, "n F"], theta: Float[Array, " size"]
+        self,
+        key: Key[Array, ""],
+        features: Float[Array, "n F"],
+        theta: Float[Array, " size"],
+        settle: Settle | None = None,
     ) -> Float[Array, "n d_y"]:
-        """A draw for each of n rows, at one theta."""
+        """A draw for each of n rows, at one theta.
+
+        A head of counts has to `settle` an entry before it draws those that depend on it; others have
+        nothing to settle.
+        """
         keys = jax.random.split(key, len(features))
         return jax.vmap(lambda k, c: self.sample(k, c, theta))(keys, features)
 

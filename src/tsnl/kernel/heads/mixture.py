@@ -28,7 +28,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Key
 
-from tsnl.kernel.heads.base import Groups, Head, Rows, num_features
+from tsnl.kernel.heads.base import Groups, Head, Rows, Settle, num_features
 from tsnl.kernel.heads.component import Component, log_sum, mixture
 from tsnl.kernel.heads.fresh import Sizes, fresh_parts
 from tsnl.kernel.heads.regression import Part, decouple, earlier, extended, level, regression
@@ -193,9 +193,16 @@ class MixtureHead(Head):
         return self.samples(key, features[None], theta)[0]
 
     def samples(
-        self, key: Key[Array, ""], features: Float[Array, "n F"], theta: Float[Array, " size"]
+        self,
+        key: Key[Array, ""],
+        features: Float[Array, "n F"],
+        theta: Float[Array, " size"],
+        settle: Settle | None = None,
     ) -> Float[Array, "n d_y"]:
-        """The steps of `log_prob` the other way round, one component after the other."""
+        """The steps of `log_prob` the other way round, one component after the other.
+
+        `log_prob` knows of a count only what it is, so a later component is given the settled one.
+        """
         d_y, n, c, theta = self.d_y, len(features), features.T, theta[:, None]
 
         def one(residuals: Array, now: tuple[Array, Array, Part, Array]) -> tuple[Array, Array]:
@@ -205,12 +212,16 @@ class MixtureHead(Head):
             before = residuals[:-1]
             log_stretch, moved, log_rest = decouple(part, theta, before, counts)
             log_weights, means, log_scales = mixture(part, c, theta, before, counts)
-            gaussians = [jnp.broadcast_to(x, (len(x), n)) for x in (log_weights, means, log_scales)]
-            k = jax.random.categorical(key_pick, gaussians[0], axis=0)
-            mean_k, log_scale_k = (jnp.take_along_axis(x, k[None], axis=0)[0] for x in gaussians[1:])
+            ends = jnp.cumsum(jax.nn.softmax(log_weights, axis=0), axis=0)[:-1]
+            k = jnp.sum(jax.random.uniform(key_pick, (1, n)) > ends, axis=0, keepdims=True)
+            gaussians = [jnp.broadcast_to(x, (len(x), n)) for x in (means, log_scales)]
+            mean_k, log_scale_k = (jnp.take_along_axis(x, k, axis=0)[0] for x in gaussians)
             left = mean_k + jnp.exp(log_scale_k) * self._noise(key_noise, j, n)
             residual = (left * jnp.exp(log_rest) + moved) * jnp.exp(-log_stretch)
             y = mean + jnp.exp(log_scale) * residual
+            if settle is not None:
+                y = settle(jnp.zeros((n, d_y), y.dtype).at[:, j].set(y))[:, j]
+                residual = (y - mean) * jnp.exp(-log_scale)
             return residuals.at[j].set(level(residual, 4.0)), y
 
         each = jnp.arange(d_y), jax.random.split(key, d_y), self.parts, jnp.asarray(earlier(d_y))
