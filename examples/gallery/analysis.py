@@ -55,6 +55,8 @@ class Analysis:
         budget: simulations.
         rival: what the field would do.
         reference: what the posterior is judged by, where it is not the rival.
+        correction: by which the posterior is corrected, where checks ask for it.
+        futures: draws of a forecast.
         period: rows after which a season comes back, for a plain forecast; None where there is none.
         period_words: the row that such a forecast repeats.
         truth: the parameters, where the data are simulated.
@@ -71,6 +73,8 @@ class Analysis:
     budget: int
     rival: tsnl.Method
     reference: tsnl.Method | None = None
+    correction: tsnl.Correct = tsnl.Correct()
+    futures: int = 500
     period: int | None = None
     period_words: str = ""
     truth: Mapping[str, float] | None = None
@@ -94,8 +98,9 @@ class Analysis:
         return self.data.rows[-self.held_out :]
 
     def short(self, budget: int, rival: tsnl.Method) -> "Analysis":
-        """The same with a small budget and a small rival, to see that it runs."""
-        return replace(self, budget=budget, rival=rival)
+        """The same with a small budget, a small rival and little of all else, to see that it runs."""
+        correction = tsnl.Correct(num_draws=50, num_moves=10, num_particles=100)
+        return replace(self, budget=budget, rival=rival, correction=correction, futures=50)
 
 
 def read(

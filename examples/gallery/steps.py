@@ -65,7 +65,7 @@ def run(
     before = prior_series(analysis, model)
     result, seconds = timed(model, analysis, method, folder / "tsnl")
     report = result.check(num_replicates=replicates)
-    corrected = correct(result, report, folder / "corrected")
+    corrected = correct(analysis, result, report, folder / "corrected")
     rival, rival_seconds = timed(model, analysis, analysis.rival, folder / "rival")
     reference: tsnl.Result | None = rival if model.has_density else None
     if analysis.reference is not None:
@@ -105,20 +105,22 @@ def prior_series(analysis: Analysis, model: Any) -> Float[np.ndarray, "n T d_y"]
     return np.asarray(found.series)
 
 
-def correct(result: tsnl.Result, report: Report, folder: Path) -> tsnl.Result | None:
+def correct(analysis: Analysis, result: tsnl.Result, report: Report, folder: Path) -> tsnl.Result | None:
     """What the checks' remedies say where the model has densities: weigh by the right likelihood."""
     asked = any(v.verdict != "pass" for v in report.verdicts if v.name in OF_KERNEL)
     if not asked or not result.problem.model.has_density:
         return None
-    return result.correct(seed=SEED + 1, progress=False, folder=folder, resume=True)
+    given = {"seed": SEED + 1, "progress": False, "folder": folder, "resume": True}
+    return result.correct(analysis.correction, **given)
 
 
 def forecasts(analysis: Analysis, result: tsnl.Result) -> dict[str, Any]:
     """Name to futures of the held-out rows, by the model and by plain forecasts."""
     steps, given = analysis.held_out, (analysis.data, analysis.fitted, analysis.held_out)
-    found = {"T-SNL, by the kernel": result.forecast(steps, seed=SEED).draws}
+    num_draws = analysis.futures
+    found = {"T-SNL, by the kernel": result.forecast(steps, seed=SEED, num_draws=num_draws).draws}
     if result.problem.model.has_density:
-        by_laws = result.forecast(steps, "simulator", seed=SEED)
+        by_laws = result.forecast(steps, "simulator", seed=SEED, num_draws=num_draws)
         found["T-SNL, by the model's laws"] = by_laws.draws
     found["AR(1)"] = autoregression(*given, SEED)
     if analysis.period is not None:

@@ -179,7 +179,7 @@ COMMANDS = {
     "report nowhere": "is no finished run",
     "forecast nowhere": "is no finished run",
     "update nowhere data.csv": "is no finished run",
-    "update nowhere absent.csv": "absent.csv",
+    "update nowhere absent.csv": "is no finished run",
     "refine nowhere": "is no finished run",
     "refine nowhere --rounds 0": "greater than or equal to 1",
     "compare-methods model.py": "Missing argument",

@@ -121,15 +121,16 @@ def compare_models(
     """
     _check(results)
     check_field("scores", scores, bool)
-    if first is not None:
-        whole_number("first", first, 2)
+    length = next(iter(results.values())).problem.length
+    if first is not None and not 1 < whole_number("first", first, 2) < length - 1:
+        raise ValueError(f"first is {first}, expected 2 to {length - 2} of the {length} rows.")
     weights = _prior(list(results), prior)
     evidences = {name: result.evidence(seed=seed) for name, result in results.items()}
     joint = np.array([evidences[name].log_evidence + np.log(weights[name]) for name in results])
     share = np.exp(joint - logsumexp(joint))
     notes = [f"{name}: {found.note}." for name, found in evidences.items() if found.note]
     notes += _kernel_notes(evidences)
-    begin = next(iter(results.values())).problem.length // 2 if first is None else first
+    begin = max(length // 2, 2) if first is None else first
     found_scores: dict[str, np.ndarray] = {}
     if scores:
         found_scores, more = _all_scores(results, begin, seed)
@@ -209,9 +210,6 @@ def _all_scores(
         likelihood = learned_likelihood(result)
         if likelihood is None or likelihood.kernel.spec.whole or len(result.problem.panel) > 1:
             return {}, [f"No one-step scores: {name} has no kernel of one series' rows."]
-    length = next(iter(results.values())).problem.length
-    if not 1 < first < length - 1:
-        raise ValueError(f"first is {first}, expected 2 to {length - 2} of the {length} rows.")
     notes, found = [], {}
     for name, result in results.items():
         found[name], outside = one_step_scores(result, first, seed)
