@@ -9,11 +9,12 @@ import numpy as np
 from jaxtyping import Array
 
 from tsnl.kernel import Head, Memory
+from tsnl.kernel.descent import train
 from tsnl.kernel.examples import Examples
 from tsnl.kernel.member import Member
 from tsnl.kernel.memory import Beside
 from tsnl.kernel.split import split
-from tsnl.kernel.training import Training, train
+from tsnl.kernel.training import Training
 
 RATE, SD, N, LENGTH = 0.8, 0.5, 30, 40
 OPTIONS = Training(

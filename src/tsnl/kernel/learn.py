@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Key
 
+from tsnl.kernel.descent import Fit, train
 from tsnl.kernel.examples import Examples, Simulated, pick_evenly, standardise
 from tsnl.kernel.fitted import Kernel
 from tsnl.kernel.gaps import gap_masks
@@ -17,7 +18,7 @@ from tsnl.kernel.member import KernelSpec, Member, first_of, fresh_members, has_
 from tsnl.kernel.region import ROWS, Region
 from tsnl.kernel.scaling import Scaling
 from tsnl.kernel.split import split
-from tsnl.kernel.training import Fit, Training, train
+from tsnl.kernel.training import Training
 from tsnl.kernel.views import worth_of_views
 from tsnl.runtime.compilation import compiled_lightly
 

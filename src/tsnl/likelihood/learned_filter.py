@@ -61,7 +61,7 @@ class LearnedFilter(eqx.Module):
         num_particles: of each filter, a multiple of the kernel's members.
     """
 
-    model: Any  # a Filterable
+    model: Filterable
     prior: Prior = eqx.field(static=True)
     transition: Transition
     num_particles: int = eqx.field(static=True)
@@ -121,7 +121,7 @@ def _pairs(inputs: Float[Array, "T ..."] | None, length: int) -> Float[Array, "T
     return jnp.stack([jnp.concatenate([now[:1], now[:-1]]), now], axis=1)
 
 
-def _initial(model: Any, key: Key[Array, ""], theta: Theta) -> State:
+def _initial(model: Filterable, key: Key[Array, ""], theta: Theta) -> State:
     return jax.tree.map(jnp.asarray, model.sample_initial(key, theta))
 
 

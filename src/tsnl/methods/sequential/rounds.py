@@ -11,9 +11,9 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from tsnl.kernel import Kernel, KernelSpec, Mixture
+from tsnl.kernel.descent import Fit
 from tsnl.kernel.learn import learn
 from tsnl.kernel.select import supported_power, trusted_power
-from tsnl.kernel.training import Fit
 from tsnl.methods.api import Outcome
 from tsnl.methods.sequential.extremes import count_extreme, extreme_note
 from tsnl.methods.sequential.finish import finish, is_before_last, knows_states

@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Float
 
 from tsnl.kernel import Kernel, KernelSpec
+from tsnl.kernel.descent import Fit
 from tsnl.kernel.lag import LagChoice
-from tsnl.kernel.training import Fit
 from tsnl.likelihood.correction import Correction
 from tsnl.methods.sequential.options import Sequential
 from tsnl.methods.sequential.simulated import Simulated

@@ -32,6 +32,7 @@ from tsnl.methods.sequential.options import Sequential
 from tsnl.methods.sequential.simulated import propose
 from tsnl.methods.sequential.state import RoundState, draft_sampler, shift
 from tsnl.methods.sequential.transition import learn_transition, whole_paths
+from tsnl.models.base import Filterable
 from tsnl.posterior import sample_posterior
 from tsnl.problem import Problem
 from tsnl.sampling import Draws
@@ -92,9 +93,9 @@ def _mend(
     keys = jax.random.split(key, 3)
     effort = DRAFT if draft else 1.0
     law = learn_transition(keys[0], problem.prior.size, options.training, state.simulated, effort)
-    runner = Runner.of(
-        problem, LearnedFilter(problem.laws, problem.prior, law, 0), state.simulated.count
-    )
+    assert isinstance(problem.laws, Filterable)  # or no states would have been kept
+    filter_ = LearnedFilter(problem.laws, problem.prior, law, 0)
+    runner = Runner.of(problem, filter_, state.simulated.count)
     gain = judge(keys[1], runner, problem, state)
     facts["gain"] = float(gain.clip(-CUT, CUT).mean())
     facts["transforms"] = list(law.kernel.scaling.names())
