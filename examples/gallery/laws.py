@@ -12,10 +12,15 @@ def binomial(key, n, p):
     Many times faster than `jax.random.binomial`, which loops until the slowest of a batch is done.
     """
     key_small, key_large = jax.random.split(key)
-    mean, k = n * p, jnp.arange(TERMS)
-    ratios = (n - k) / (k + 1) * p / (1 - p)  # of one probability to the next; all zero after the n-th
-    masses = jnp.exp(n * jnp.log1p(-p)) * jnp.concatenate([jnp.ones(1), jnp.cumprod(ratios)])
-    small = jnp.sum(jax.random.uniform(key_small) > jnp.cumsum(masses))
+    mean, draw = n * p, jax.random.uniform(key_small)
+
+    def term(carry, k):
+        mass, below, count = carry  # P(k), P(< k), and how many have less below them than was drawn
+        below = below + mass
+        return (mass * (n - k) / (k + 1) * p / (1 - p), below, count + (draw > below)), None
+
+    start = jnp.exp(n * jnp.log1p(-p)), jnp.zeros(()), jnp.zeros(())
+    (_, _, small), _ = jax.lax.scan(term, start, jnp.arange(TERMS + 1.0))
     large = jnp.round(mean + jnp.sqrt(mean * (1 - p)) * jax.random.normal(key_large))
     return jnp.clip(jnp.where(mean < 10, small, large), 0, n)
 

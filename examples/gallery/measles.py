@@ -34,16 +34,16 @@ class Measles(tsnl.StateSpaceModel):
         return jnp.stack([s, e, 0.0, 0.0])
 
     def sample_transition(self, key, state, theta, t, u):
-        s, e, i, _ = state
-        cases = 0.0
-        for day in jax.random.split(key, 7):
-            keys = jax.random.split(day, 3)
+        def day(now, key):
+            s, e, i, cases = now
+            keys = jax.random.split(key, 3)
             force = theta["r0"] / self.infectious * i / self.people
             infected = binomial(keys[0], s, leaves(force, 1))
             ill = binomial(keys[1], e, leaves(1 / self.latent, 1))
             well = binomial(keys[2], i, leaves(1 / self.infectious, 1))
-            s, e, i, cases = s - infected, e + infected - ill, i + ill - well, cases + ill
-        return jnp.stack([s, e, i, cases])
+            return jnp.stack([s - infected, e + infected - ill, i + ill - well, cases + ill]), None
+
+        return jax.lax.scan(day, state.at[3].set(0.0), jax.random.split(key, 7))[0]
 
     def sample_observation(self, key, state, theta, t, u):
         key_week, key_count = jax.random.split(key)
