@@ -25,7 +25,7 @@ import numpyro.distributions as dist
 
 import tsnl
 from tsnl.problem import Problem
-from tsnl.sampling import diagnostics, mcmc
+from tsnl.sampling import chains, diagnostics
 
 NUM_CHAINS, NUM_DRAWS, NUM_SERIES = 4, 500, 5
 MODEL = tsnl.models.LinearGaussian(A=0.9, H=1.0, Q=0.1, R=0.1)
@@ -34,8 +34,8 @@ PRIOR = tsnl.Prior(A=dist.Uniform(-1.0, 1.0), Q=dist.LogNormal(-1.2, 1.0), R=dis
 
 def ours(key, posterior, start, spread, num_steps):
     """Positions, step sizes and inverse mass matrices, one for each chain, by our warm-up."""
-    states = mcmc._start(posterior, start, NUM_CHAINS)
-    states, tuning = mcmc._warm_up(key, posterior, states, spread, "nuts", num_steps)
+    states = chains.start(posterior, np.asarray(start), spread, NUM_CHAINS)
+    states, tuning = chains.warm_up(key, posterior, states, spread, "nuts", num_steps)
     step_size = jnp.full(NUM_CHAINS, tuning.step_size)
     covariance = tuning.factor @ tuning.factor.T
     return jnp.asarray(states.z), step_size, jnp.tile(jnp.asarray(covariance), (NUM_CHAINS, 1, 1))
@@ -78,7 +78,7 @@ def measure(warm_up, seed, num_steps):
     series = MODEL.simulate(seed=seed, length=100)
     posterior = tsnl.ExactMCMC().posterior(Problem.of(MODEL, PRIOR, series))
     cloud = PRIOR.sample_unconstrained(jax.random.key(seed), 256)
-    start = mcmc._start(posterior, cloud, NUM_CHAINS).z
+    start = chains.start(posterior, np.asarray(cloud), np.cov(cloud.T), NUM_CHAINS).z
     spread = 0.05 * np.cov(cloud.T)
     for key in jax.random.split(jax.random.key(100 + seed), 2):
         begin = time.perf_counter()
