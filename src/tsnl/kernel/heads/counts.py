@@ -5,12 +5,10 @@ the lowest bin open to the left: the probabilities of all counts sum to one, no 
 data, and a component that lies below the lowest count is an excess of zeros.
 """
 
-from collections.abc import Callable
-from typing import Any
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Key
 
 from tsnl.kernel.heads.component import Component, log_sum
@@ -25,28 +23,30 @@ class CountsHead(MixtureHead):
 
     integer: tuple[bool, ...] = eqx.field(static=True)
 
-    def _log_prob(self, j: Array, y: Float[Array, "kinds n"], law: Component) -> Float[Array, " n"]:
+    def _kinds(self) -> dict[bool, tuple[int, ...]]:
+        kinds = {k: tuple(np.flatnonzero(np.array(self.integer) == k).tolist()) for k in (True, False)}
+        return {counts: places for counts, places in kinds.items() if places}
+
+    def _log_prob(self, counts: bool, y: Float[Array, "kinds n"], law: Component) -> Float[Array, " n"]:
         r"""By \(\sigma(b) - \sigma(a) = \sigma(b) \sigma(-a) (1 - e^{a - b})\), which never cancels."""
+        if not counts:
+            return super()._log_prob(counts, y, law)
         low, high = law.white(y[1]), law.white(y[2])
         width = jnp.maximum(high - low, 1e-9)
         terms = jax.nn.log_sigmoid(high) + jax.nn.log_sigmoid(-low) + jnp.log(-jnp.expm1(-width))
-        log_p = log_sum(law.log_weights + terms) - log_sum(law.log_weights)
-        return self._either(j, log_p, lambda: MixtureHead._log_prob(self, j, y, law))
+        return log_sum(law.log_weights + terms) - log_sum(law.log_weights)
 
     def _tails(
-        self, j: Array, y: Float[Array, "kinds n"], law: Component
+        self, counts: bool, y: Float[Array, "kinds n"], law: Component
     ) -> tuple[Float[Array, "K n"], Float[Array, "K n"]]:
         """Probabilities below and above the bin."""
-        tails = jax.nn.sigmoid(law.white(y[1])), jax.nn.sigmoid(-law.white(y[2]))
-        return self._either(j, tails, lambda: MixtureHead._tails(self, j, y, law))
+        if not counts:
+            return super()._tails(counts, y, law)
+        return jax.nn.sigmoid(law.white(y[1])), jax.nn.sigmoid(-law.white(y[2]))
 
     def _noise(self, key: Key[Array, ""], j: Array, n: int) -> Float[Array, " n"]:
         """Logistic where y counts."""
-        return self._either(j, jax.random.logistic(key, (n,)), lambda: jax.random.normal(key, (n,)))
-
-    def _either(self, j: Array, counted: Any, real: Callable[[], Any]) -> Any:
-        """What holds for component j; nothing is made of reals where there are none."""
+        counted = jax.random.logistic(key, (n,))
         if all(self.integer):
             return counted
-        integer = jnp.array(self.integer)[j]
-        return jax.tree.map(lambda a, b: jnp.where(integer, a, b), counted, real())
+        return jnp.where(jnp.array(self.integer)[j], counted, jax.random.normal(key, (n,)))

@@ -134,24 +134,28 @@ class MixtureHead(Head):
     ) -> tuple[Float[Array, "*b d_y"], Float[Array, "*b d_y"], Float[Array, "*b d_y"]]:
         """Of each component given those before it: log-density, probability below it and above it."""
 
-        def one(j: Array, y: Array, law: Component) -> tuple[Array, Array, Array]:
+        def one(counts: bool, y: Array, law: Component) -> tuple[Array, Array, Array]:
             share = jax.nn.softmax(law.log_weights, axis=0)
-            below, above = (jnp.sum(share * x, axis=0) for x in self._tails(j, y, law))
-            return self._log_prob(j, y, law), below, above
+            below, above = (jnp.sum(share * x, axis=0) for x in self._tails(counts, y, law))
+            return self._log_prob(counts, y, law), below, above
 
         shape = (*y.shape[:-1], self.d_y)
         log_q, below, above = (x.T.reshape(shape) for x in self._each(one, y, features, theta))
         return log_q, below, above
 
-    def _log_prob(self, j: Array, y: Float[Array, "kinds n"], law: Component) -> Float[Array, " n"]:
-        """Of component j given those before it."""
+    def _kinds(self) -> dict[bool, tuple[int, ...]]:
+        """Which components are real, and which of them count."""
+        return {False: tuple(range(self.d_y))}
+
+    def _log_prob(self, counts: bool, y: Float[Array, "kinds n"], law: Component) -> Float[Array, " n"]:
+        """Of a component given those before it."""
         white = law.white(y[0])
         terms = law.log_weights - 0.5 * white * white - law.log_scales
         log_q = log_sum(terms) - log_sum(law.log_weights) - 0.5 * np.log(2 * np.pi)
         return log_q + law.log_jacobian
 
     def _tails(
-        self, j: Array, y: Float[Array, "kinds n"], law: Component
+        self, counts: bool, y: Float[Array, "kinds n"], law: Component
     ) -> tuple[Float[Array, "K n"], Float[Array, "K n"]]:
         """Probabilities below and above, of each Gaussian."""
         white = law.white(y[0])
@@ -159,15 +163,16 @@ class MixtureHead(Head):
 
     def _each(
         self,
-        call: Callable[[Array, Float[Array, "kinds n"], Component], Any],
+        call: Callable[[bool, Float[Array, "kinds n"], Component], Any],
         y: Float[Array, "*b entries"],
         features: Float[Array, "*b F"],
         theta: Float[Array, "*#b size"],
     ) -> Any:
-        """Call something with the number, the entries and the conditional law of each component.
+        """Call something with each component: whether it counts, its entries and its conditional law.
 
         The results have axes d_y and n, the rows. Residuals need no component but their own, so that
-        all are there before any component asks for those before it.
+        all are there before any component asks for those before it. Nothing is made of counts where a
+        component is real, nor of reals where it counts.
         """
         d_y, n = self.d_y, y[..., 0].size
         own = y.reshape(n, -1, d_y).transpose(1, 2, 0)
@@ -178,13 +183,23 @@ class MixtureHead(Head):
         mean, log_scale = jax.vmap(lambda part: regression(part, c, theta))(self.parts)
         before = level((own[0] - mean) * lax.exp(-log_scale), 4.0)[:-1]
 
-        def one(j: Array, part: Part, counts: Array, y: Array, mean: Array, log_scale: Array) -> Any:
-            decoupled = decouple(part, theta, before, counts)
-            gaussians = mixture(part, c, theta, before, counts)
-            return call(j, y, Component(mean, log_scale, *decoupled, *gaussians))
+        def of(counts: bool, places: tuple[int, ...]) -> Any:
+            def one(part: Part, first: Array, y: Array, mean: Array, log_scale: Array) -> Any:
+                decoupled = decouple(part, theta, before, first)
+                gaussians = mixture(part, c, theta, before, first)
+                return call(counts, y, Component(mean, log_scale, *decoupled, *gaussians))
 
-        mapped = jax.vmap(one, in_axes=(0, 0, 0, 1, 0, 0))
-        return mapped(jnp.arange(d_y), self.parts, jnp.asarray(earlier(d_y)), own, mean, log_scale)
+            each = (self.parts, jnp.asarray(earlier(d_y)), own.swapaxes(0, 1), mean, log_scale)
+            if len(places) < d_y:
+                each = jax.tree.map(lambda x: x[np.array(places)], each)
+            return jax.vmap(one)(*each)
+
+        kinds = self._kinds()
+        found = [of(counts, places) for counts, places in kinds.items()]
+        if len(found) == 1:
+            return found[0]
+        order = np.argsort(np.concatenate(list(kinds.values())))
+        return jax.tree.map(lambda *x: jnp.concatenate(x)[order], *found)
 
     def sample(
         self, key: Key[Array, ""], features: Float[Array, " F"], theta: Float[Array, " size"]
