@@ -56,8 +56,9 @@ TABLE = {
     "whole": (KernelSpec(FLOW, (), 2 * LENGTH, 0, 2, 2, whole=True), "none"),
     "trained": (KernelSpec(MIXTURE, (Lags(1), Smooth(-0.5)), 1, 1, 2, 2, gaps=True), "none"),
     "trained flow": (KernelSpec(FLOW, (Smooth(),), 2, 0, 1, 2), "asinh"),
+    "counts": (KernelSpec(MIXTURE, BOTH, 2, 1, 2, 2, integer=(True, False)), "none"),
 }
-ALL = pytest.mark.parametrize("name", TABLE)
+ALL = pytest.mark.parametrize("name", [name for name in TABLE if name != "counts"])
 STREAMS = pytest.mark.parametrize("name", ["mixture", "whole", "trained", "trained flow"])
 
 
@@ -189,6 +190,17 @@ def test_samples_are_rows(name):
     assert one.shape == (kernel.spec.d_y,)
     assert np.isfinite(one).all()
     assert (one != other).any()
+
+
+def test_counts_are_whole_as_soon_as_they_are_drawn():
+    kernel, keys = kernel_of("counts"), jax.random.split(jax.random.key(0), 100)
+    features = jnp.zeros((1, sum(len(group.mean_sd) for group in kernel.spec.groups())))
+    draw = eqx.filter_jit(jax.vmap(lambda key: kernel.sample(key, features, theta_of("counts"))))
+    rows = np.asarray(kernel.scaling.restore(draw(keys)), dtype=float)
+    np.testing.assert_allclose(rows[:, 0], np.round(rows[:, 0]), atol=1e-5)
+    assert len(np.unique(np.round(rows[:, 0]))) > 1
+    assert (np.abs(rows[:, 1] - np.round(rows[:, 1])) > 1e-3).any()
+    assert kernel_of("mixture").settle is None
 
 
 class Echo(Head):
