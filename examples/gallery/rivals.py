@@ -17,8 +17,7 @@ PRIOR = tsnl.Prior(Q=dist.LogNormal(np.log(0.3), 1.0), R=dist.LogNormal(np.log(1
 
 def against_constant(analysis: Analysis, moving: tsnl.Result) -> dict[str, Any]:
     """Evidences by the kernels, and by the exact likelihood after a correction."""
-    method = tsnl.TSNL(budget=analysis.budget)
-    given = (CONSTANT, CONSTANT_PRIOR, analysis.fitted, method)
+    given = (CONSTANT, CONSTANT_PRIOR, analysis.fitted, moving.method)
     constant = tsnl.infer(*given, seed=SEED, progress=False)
     learned = tsnl.compare_models({"moving": moving, "constant": constant}, seed=SEED)
     both = {

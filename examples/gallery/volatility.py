@@ -66,8 +66,7 @@ def with_leverage(analysis: Analysis, result: tsnl.Result) -> dict[str, Any]:
     """The same with one parameter more, and what the evidence says of it."""
     from examples.gallery.steps import posterior
 
-    method = tsnl.TSNL(budget=analysis.budget)
-    given = (analysis.simulator, LEVERAGE_PRIOR, analysis.fitted, method)
+    given = (analysis.simulator, LEVERAGE_PRIOR, analysis.fitted, result.method)
     other = tsnl.infer(*given, seed=SEED, progress=False)
     found = tsnl.compare_models({"without": result, "with": other}, scores=False, seed=SEED)
     gap, se = found.log_bayes_factor("with", "without")
