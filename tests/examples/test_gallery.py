@@ -148,6 +148,7 @@ def test_a_few_rows_are_fitted_forecast_and_scored(name, tmp_path):
 
 @pytest.mark.slow
 @ALL
+@pytest.mark.filterwarnings("ignore:The log-evidence is off")  # of so few simulations
 def test_analyses_run_in_short_form(name, tmp_path, monkeypatch):
     monkeypatch.setattr(kept, "DOCS", tmp_path)
     monkeypatch.setattr(page, "DOCS", tmp_path)
