@@ -9,7 +9,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
 from tsnl.kernel import Head, Lags
-from tsnl.kernel.examples import Examples, pick_evenly
+from tsnl.kernel.examples import Examples, Units
 from tsnl.kernel.member import Member
 from tsnl.kernel.objective import LEAST_SERIES, Objective
 
@@ -63,7 +63,7 @@ def naive(weights, use):
 @WAYS
 def test_all_units_give_the_mean_over_the_rows_in_use(examples):
     loss, weights = objective(examples)
-    units = jnp.flatnonzero(loss.units(jnp.asarray(USE[None]))[0])
+    units = jnp.flatnonzero(loss.units(jnp.asarray(USE)))
     assert len(units) == (USE.any(1).sum() if examples.features is None else USE.sum())
     value = jax.jit(jax.value_and_grad(lambda w, k: loss(w, FIXED, units, jnp.asarray(USE), k)))
     expected, slope = naive(np.array([0.5, 0.3]), USE)
@@ -86,6 +86,6 @@ def test_a_step_sees_about_as_many_rows_as_asked_for(examples):
 @WAYS
 def test_units_are_picked_from_those_in_use(examples):
     loss, _ = objective(examples)
-    units = np.asarray(loss.units(jnp.asarray(USE[None]))[0])
-    picked = pick_evenly(jnp.cumsum(jnp.asarray(units), dtype=jnp.int32), 2 * len(units))
+    units = np.asarray(loss.units(jnp.asarray(USE)))
+    picked = Units.of(jnp.asarray(units)).evenly(2 * len(units))
     assert set(np.asarray(picked).tolist()) == set(np.flatnonzero(units).tolist())

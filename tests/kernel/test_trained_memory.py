@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array
 
 from tsnl.kernel import Head, Memory
-from tsnl.kernel.descent import train
+from tsnl.kernel.ensemble import train
 from tsnl.kernel.examples import Examples
 from tsnl.kernel.member import Member
 from tsnl.kernel.memory import Beside

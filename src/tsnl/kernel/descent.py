@@ -1,4 +1,4 @@
-"""Examples in, fitted ensemble out: no windowing and no splitting of its own."""
+"""Gradient descent: examples in, one fitted member of an ensemble out."""
 
 from typing import Any, NamedTuple
 
@@ -10,84 +10,10 @@ import optax
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from tsnl.kernel.examples import Examples, pick, pick_evenly
+from tsnl.kernel.examples import Examples, Units
 from tsnl.kernel.member import Member
 from tsnl.kernel.objective import Objective
-from tsnl.kernel.training import Training, num_looks, rows_in_step
-from tsnl.runtime.reader import option
-
-RETRIES, SMALLER = 3, 0.3
-
-
-class Fit(NamedTuple):
-    """What happened while fitting.
-
-    Attributes:
-        held_out_loss: mean -log q of the held-out rows at the best look, over the members.
-        history: (look, member), NaN after a member's stop.
-        num_steps: steps taken.
-        num_retries: how often training diverged and was started again with smaller steps.
-        num_left_out: members that diverged at every step size, and were left out.
-    """
-
-    held_out_loss: float
-    history: np.ndarray
-    num_steps: int
-    num_retries: int
-    num_left_out: int = 0
-
-
-def train(
-    key: Key[Array, ""],
-    members: Member,
-    examples: Examples,
-    use: Bool[np.ndarray, "M N T"],
-    held: Bool[np.ndarray, "M N T"],
-    options: Training,
-    effort: float = 1.0,
-    worth: float = 1.0,
-) -> tuple[Member, Fit]:
-    """Fit an ensemble by maximum (penalised) likelihood.
-
-    Args:
-        key: a JAX random key.
-        members: to start from, stacked along a first axis.
-        examples: standardised series. With features they are learned from row by row; without, series
-            by series, the gradient going through the memory.
-        use: the rows that each member learns from.
-        held: the rows that each member is held to.
-        options: how.
-        effort: share of the steps to take, where a rough fit will do.
-        worth: what a row counts in the number of steps and against the prior of the weights; less than
-            one where series are views of one path.
-
-    Raises:
-        FloatingPointError: training diverged at every step size tried.
-    """
-    rate = options.learning_rate
-    looks = num_looks(int(worth * use.sum(axis=(1, 2)).max()), effort, options)
-    for retry in range(RETRIES + 1):
-        course = jnp.asarray([rate, looks, worth], dtype=float)
-        fitted, history, losses = _train(key, members, examples, use, held, course, options)
-        good = np.isfinite(losses)
-        if good.all() or (retry == RETRIES and good.any()):
-            seen = np.asarray(history)
-            taken = int(np.isfinite(seen).any(axis=1).sum()) * options.check_every
-            fit = Fit(float(losses[good].mean()), seen, taken, retry, int((~good).sum()))
-            return _without_failed(fitted, good), fit
-        rate *= SMALLER
-    raise FloatingPointError(
-        f"Training diverged with learning rates from {options.learning_rate} to {rate:.1e}. Look at "
-        f"the simulated series for extreme values; {option('transform', 'asinh')} tames wide ranges."
-    )
-
-
-def _without_failed(members: Member, good: Bool[np.ndarray, " M"]) -> Member:
-    """Members that diverged replaced by others in turn: shapes stay, the others count for more."""
-    if good.all():
-        return members
-    index = np.where(good, np.arange(len(good)), np.resize(np.flatnonzero(good), len(good)))
-    return jax.tree.map(lambda x: x[index] if eqx.is_array(x) else x, members)
+from tsnl.kernel.training import Training, num_pieces, rows_in_step
 
 
 class _Progress(NamedTuple):
@@ -107,58 +33,68 @@ class _Data(NamedTuple):
     Attributes:
         key: of its batches.
         fixed: its arrays that are not trained.
-        counts: running count of the units in use.
+        units: to pick from.
+        num_rows: that it learns from.
         use, held: the rows.
         check: units to look at.
     """
 
     key: Key[Array, ""]
     fixed: Any
-    counts: Int[Array, " units"]
+    units: Units
+    num_rows: Int[Array, ""]
     use: Bool[Array, "N T"]
     held: Bool[Array, "N T"]
     check: Int[Array, " n"]
 
 
 @eqx.filter_jit
-def _train(
+def descend(
     key: Key[Array, ""],
-    members: Member,
+    member: Member,
     examples: Examples,
-    use: Bool[Array | np.ndarray, "M N T"],
-    held: Bool[Array | np.ndarray, "M N T"],
+    use: Bool[Array | np.ndarray, "N T"],
+    held: Bool[Array | np.ndarray, "N T"],
     course: Float[Array, " 3"],
     options: Training,
-) -> tuple[Member, Float[Array, "looks M"], Float[Array, " M"]]:
-    tree, rest = eqx.partition(members, eqx.is_inexact_array)
-    fixed, static = eqx.partition(rest, eqx.is_array)  # masks and permutations have a member axis too
-    _, restore = ravel_pytree(jax.tree.map(lambda x: x[0], tree))
-    num_members = use.shape[0]
-    weights = jnp.concatenate([x.reshape(num_members, -1) for x in jax.tree.leaves(tree)], axis=1)
+) -> tuple[Member, Float[Array, " looks"], Float[Array, ""]]:
+    """Fit one member.
+
+    Args:
+        key: a JAX random key.
+        member: to start from.
+        examples: standardised series.
+        use: the rows that it learns from.
+        held: the rows that it is held to.
+        course: step size, looks to take, and what a row counts.
+        options: how.
+
+    Returns:
+        The member at its best look, the held-out loss at each, and the best.
+    """
+    tree, rest = eqx.partition(member, eqx.is_inexact_array)
+    fixed, static = eqx.partition(rest, eqx.is_array)  # masks and permutations
+    weights, restore = ravel_pytree(tree)
     loss = Objective(examples, restore, static)
     use, held = jnp.asarray(use), jnp.asarray(held)
-    counts, held_counts = (jnp.cumsum(loss.units(rows), axis=1, dtype=jnp.int32) for rows in (use, held))
-    num_checked = loss.size(4 * options.batch_size)
-    check = jax.vmap(lambda c: pick_evenly(c, num_checked))(held_counts)
-    data = _Data(jax.random.split(key, num_members), fixed, counts, use, held, check)
-    none = jnp.full(num_members, jnp.inf), jnp.zeros(num_members, jnp.int32)
-    moments = jax.vmap(_optimiser(options).init)(weights)
+    check = Units.of(loss.units(held)).evenly(loss.size(4 * options.batch_size))
+    data = _Data(key, fixed, Units.of(loss.units(use)), jnp.sum(use), use, held, check)
+    moments = _optimiser(options).init(weights)
+    none = jnp.full((), jnp.inf, weights.dtype), jnp.zeros((), jnp.int32)
     state = _Progress(weights, moments, weights, weights, *none)
-
-    patience = _patience(options)
 
     def more(carry: tuple[_Progress, Array, Array]) -> Array:
         state, n, _ = carry
-        return (n < course[1]) & jnp.any(state.num_worse < patience)
+        return (n < course[1]) & (state.num_worse < _patience(options))
 
     def advance(carry: tuple[_Progress, Array, Array]) -> Any:
         state, n, history = carry
-        state, values = jax.vmap(lambda s, d: _look(loss, s, d, n, course, options))(state, data)
-        return state, n + 1, history.at[n].set(values)
+        state, value = _look(loss, state, data, n, course, options)
+        return state, n + 1, history.at[n].set(value)
 
-    history = jnp.full((-(-options.max_steps // options.check_every), num_members), jnp.nan)
+    history = jnp.full(-(-options.max_steps // options.check_every), jnp.nan)
     state, _, history = jax.lax.while_loop(more, advance, (state, jnp.zeros((), jnp.int32), history))
-    return eqx.combine(jax.vmap(restore)(state.best), fixed, static), history, state.best_loss
+    return eqx.combine(restore(state.best), fixed, static), history, state.best_loss
 
 
 def _look(
@@ -184,9 +120,7 @@ def _look(
         best_loss=jnp.where(better, value, state.best_loss),
         num_worse=jnp.where(better, 0, state.num_worse + 1),
     )
-    done = state.num_worse >= _patience(options)
-    new = jax.tree.map(lambda a, b: jnp.where(done, b, a), new, state)
-    return new, jnp.where(done, jnp.nan, value)
+    return new, value
 
 
 def _step(
@@ -205,15 +139,35 @@ def _step(
     rate, looks, worth = course
     n = loss.size(rows_in_step(data.use.size, options))
     places = (jnp.arange(n) + jax.random.uniform(key, (n,))) / n  # one from each of n equal parts
-    units, strength = pick(data.counts, places), options.penalty / (worth * jnp.sum(data.use))
+    units, strength = data.units.at(places), options.penalty / (worth * data.num_rows)
     spots = loss.spots(jax.random.fold_in(key, 1), n)
-    gradient = jax.grad(loss)(state.weights, data.fixed, units, data.use, strength, spots)
+    gradient = _gradient(loss, state.weights, data, units, strength, spots)
     updates, moments = _optimiser(options).update(gradient, state.moments)
     size = rate * _schedule(t / (looks * options.check_every))
     weights = state.weights - size * updates
     keep = jnp.minimum(options.averaging, (1 + t) / (10 + t))
     average = keep * state.average + (1 - keep) * weights
     return state._replace(weights=weights, moments=moments, average=average)
+
+
+def _gradient(
+    loss: Objective,
+    weights: Float[Array, " weights"],
+    data: _Data,
+    units: Int[Array, " n"],
+    strength: Float[Array, ""],
+    spots: Int[Array, "n k"] | None,
+) -> Float[Array, " weights"]:
+    """Of the loss over some units; rows in pieces, whole series at once."""
+    gradient = jax.grad(loss)
+    if loss.examples.features is None or (pieces := num_pieces(len(units))) == 1:
+        return gradient(weights, data.fixed, units, data.use, strength, spots)
+
+    def add(total: Array, some: Int[Array, " rows"]) -> tuple[Array, None]:
+        return total + gradient(weights, data.fixed, some, data.use, strength), None
+
+    parts = units.reshape(-1, pieces).T  # each from all over the data
+    return jax.lax.scan(add, jnp.zeros_like(weights), parts)[0] / pieces
 
 
 def _optimiser(options: Training) -> optax.GradientTransformation:

@@ -89,13 +89,28 @@ def head_rows(
     return jnp.concatenate([y, *scaling.edges(rows)], axis=-1) if spec.discrete else y
 
 
-def pick(counts: Int[Array, " units"], places: Float[Array, " n"]) -> Int[Array, " n"]:
-    """The units at some places, in [0, 1), of those that a running count counts."""
-    rank = jnp.floor(places * counts[-1]).astype(jnp.int32)
-    index = jnp.searchsorted(counts, jnp.minimum(rank, counts[-1] - 1), side="right")
-    return jnp.minimum(index, counts.shape[0] - 1)
+class Units(NamedTuple):
+    """What a step of training picks from: rows, or whole series.
 
+    Attributes:
+        places: those in use, in order, then others: one shape, however many there are.
+        number: how many are in use.
+    """
 
-def pick_evenly(counts: Int[Array, " units"], n: int) -> Int[Array, " n"]:
-    """Units, n of them, evenly spaced among those counted."""
-    return pick(counts, (jnp.arange(n) + 0.5) / n)
+    places: Int[Array, " units"]
+    number: Int[Array, ""]
+
+    @staticmethod
+    def of(use: Bool[Array, " units"]) -> "Units":
+        """Those of some units that are in use."""
+        places = jnp.flatnonzero(use, size=len(use), fill_value=len(use) - 1)
+        return Units(places.astype(jnp.int32), jnp.sum(use, dtype=jnp.int32))
+
+    def at(self, shares: Float[Array, " n"]) -> Int[Array, " n"]:
+        """The units at some shares, in [0, 1), of the way through those in use."""
+        rank = jnp.floor(shares * self.number).astype(jnp.int32)
+        return self.places[jnp.clip(rank, 0, self.number - 1)]
+
+    def evenly(self, n: int) -> Int[Array, " n"]:
+        """Units, n of them, evenly spaced among those in use."""
+        return self.at((jnp.arange(n) + 0.5) / n)

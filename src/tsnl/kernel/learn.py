@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Key
 
-from tsnl.kernel.descent import Fit, train
-from tsnl.kernel.examples import Examples, Simulated, pick_evenly, standardise
+from tsnl.kernel.ensemble import Fit, train
+from tsnl.kernel.examples import Examples, Simulated, Units, standardise
 from tsnl.kernel.fitted import Kernel
 from tsnl.kernel.gaps import gap_masks
 from tsnl.kernel.heads.base import Rows, StartsFromRows
@@ -168,10 +168,10 @@ def _rows(
 ) -> Rows:
     """Some of the rows in use, evenly."""
     num_series, length = use.shape
-    counts = jnp.cumsum(use.ravel(), dtype=jnp.int32)
-    index = pick_evenly(counts, min(START_ROWS, num_series * length))
+    units = Units.of(use.ravel())
+    index = units.evenly(min(START_ROWS, num_series * length))
     series, time = index // length, index % length
-    share = worth * counts[-1] / len(index)
+    share = worth * units.number / len(index)
     return Rows(examples.y[series, time], features[series, time], examples.theta, series, share)
 
 
@@ -180,8 +180,7 @@ def _some_rows(
     members: Member, examples: Examples, use: Bool[Array | np.ndarray, "N T"]
 ) -> tuple[Float[Array, "n d_y"], Float[Array, "n F"]]:
     """Rows and their features, by the first member, that describe the training set."""
-    counts = jnp.cumsum(jnp.asarray(use).ravel(), dtype=jnp.int32)
-    index = pick_evenly(counts, min(ROWS, use.size))
+    index = Units.of(jnp.asarray(use).ravel()).evenly(min(ROWS, use.size))
     series, time = index // use.shape[1], index % use.shape[1]
     features = examples.features
     if features is None:

@@ -29,10 +29,9 @@ class Objective:
     restore: Callable[[Float[Array, " weights"]], Member]
     static: Member
 
-    def units(self, use: Bool[Array, "M N T"]) -> Bool[Array, "M units"]:
+    def units(self, use: Bool[Array, "N T"]) -> Bool[Array, " units"]:
         """Which units some rows are in."""
-        by_series = self.examples.features is None
-        return use.any(axis=2) if by_series else use.reshape(use.shape[0], -1)
+        return use.any(axis=1) if self.examples.features is None else use.ravel()
 
     def size(self, num_rows: int) -> int:
         """Units that hold about so many rows."""

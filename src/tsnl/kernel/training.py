@@ -7,6 +7,7 @@ from tsnl.runtime.checked import check_fields
 from tsnl.store.registry import register
 
 PART = 64
+PIECE = 512  # rows that a gradient is made of at a time: what a layer makes of them fits a core's cache
 
 
 @register
@@ -74,6 +75,12 @@ def num_looks(num_rows: int, effort: float, options: Training) -> int:
 
 
 def rows_in_step(num_rows: int, options: Training) -> int:
-    """Of so many rows in all, those in a step of training."""
+    """Of so many rows in all, those in a step of training, in whole pieces."""
     most = max(options.max_batch_size, options.batch_size)
-    return min(max(num_rows // PART, options.batch_size), most)
+    wanted = min(max(num_rows // PART, options.batch_size), most)
+    return wanted - wanted % num_pieces(wanted)
+
+
+def num_pieces(rows: int) -> int:
+    """In how many pieces the gradient of so many rows is made."""
+    return max(1, rows // PIECE)

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from tsnl.kernel import Kernel, KernelSpec, Mixture
-from tsnl.kernel.descent import Fit
+from tsnl.kernel.ensemble import Fit
 from tsnl.kernel.learn import learn
 from tsnl.kernel.select import supported_power, trusted_power
 from tsnl.methods.api import Outcome

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from tsnl.kernel import Kernel, KernelSpec
-from tsnl.kernel.descent import Fit
+from tsnl.kernel.ensemble import Fit
 from tsnl.kernel.lag import LagChoice
 from tsnl.likelihood.correction import Correction
 from tsnl.methods.sequential.options import Sequential

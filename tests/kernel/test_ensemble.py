@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from jaxtyping import Array
 
-from tsnl.kernel import Head, Lags, descent
-from tsnl.kernel.descent import train
+from tsnl.kernel import Head, Lags, ensemble
+from tsnl.kernel.ensemble import train
 from tsnl.kernel.examples import Examples
 from tsnl.kernel.member import Member, first_of
 from tsnl.kernel.split import split
@@ -148,7 +148,7 @@ def test_divergence_is_tried_again_with_smaller_steps():
         num_members=2, min_steps=50, max_steps=50, batch_size=64, learning_rate=0.3, check_every=50
     )
     members, fit = train(jax.random.key(0), start(Fragile), examples, use, held, options)
-    assert 1 <= fit.num_retries <= descent.RETRIES
+    assert 1 <= fit.num_retries <= ensemble.RETRIES
     assert np.isfinite(members.head.weights).all()
     assert np.isfinite(fit.held_out_loss)
 
