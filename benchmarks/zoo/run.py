@@ -92,9 +92,13 @@ def trial(entry: Entry, simulations: int, seed: int) -> dict[str, Any]:
 
 
 def code() -> str:
-    """The commit of the code that runs, marked where files have changed since; empty without git."""
-    call = ("git", "describe", "--always", "--dirty", "--exclude=*")
-    found = subprocess.run(call, cwd=OUT.parent, capture_output=True, text=True, check=False)
+    """The commit of the code that runs, marked where code has changed since; empty without git."""
+    commit = _git("describe", "--always", "--exclude=*")
+    return commit + ("-dirty" if _git("status", "--porcelain", "--", ":/*.py") else "")
+
+
+def _git(*call: str) -> str:
+    found = subprocess.run(("git", *call), cwd=OUT.parent, capture_output=True, text=True, check=False)
     return found.stdout.strip()
 
 

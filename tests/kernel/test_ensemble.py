@@ -129,6 +129,13 @@ def test_reproducible_to_the_bit():
     np.testing.assert_array_equal(fitted()[0].head.weights, again.head.weights)
 
 
+@pytest.mark.parametrize("cores", [1, 4])
+def test_the_number_of_cores_does_not_matter(cores, monkeypatch):
+    monkeypatch.setattr(ensemble, "visible_cores", lambda: cores)
+    again, _ = fitted.__wrapped__()
+    np.testing.assert_array_equal(fitted()[0].head.weights, again.head.weights)
+
+
 def test_members_see_different_series():
     weights = fitted()[0].head.weights
     assert (weights[0] != weights[1]).any()

@@ -8,7 +8,7 @@ import pytest
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
-from tsnl.kernel import Head, Lags
+from tsnl.kernel import Head, Lags, training
 from tsnl.kernel.examples import Examples, Units
 from tsnl.kernel.member import Member
 from tsnl.kernel.objective import LEAST_SERIES, Objective
@@ -89,3 +89,13 @@ def test_units_are_picked_from_those_in_use(examples):
     units = np.asarray(loss.units(jnp.asarray(USE)))
     picked = Units.of(jnp.asarray(units)).evenly(2 * len(units))
     assert set(np.asarray(picked).tolist()) == set(np.flatnonzero(units).tolist())
+
+
+def test_pieces_of_rows_have_the_gradient_of_all(monkeypatch):
+    loss, weights = objective(GIVEN)
+    rows = jnp.flatnonzero(loss.units(jnp.asarray(USE)))[:12]
+    given = (weights, FIXED, rows, jnp.asarray(USE), 0.1)
+    whole = loss.gradient(*given)
+    monkeypatch.setattr(training, "PIECE", 4)
+    assert training.num_pieces(12) == 3
+    np.testing.assert_allclose(loss.gradient(*given), whole, rtol=1e-5)

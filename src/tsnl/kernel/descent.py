@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from tsnl.kernel.examples import Examples, Units
 from tsnl.kernel.member import Member
 from tsnl.kernel.objective import Objective
-from tsnl.kernel.training import Training, num_pieces, rows_in_step
+from tsnl.kernel.training import Training, rows_in_step
 
 
 class _Progress(NamedTuple):
@@ -141,33 +141,13 @@ def _step(
     places = (jnp.arange(n) + jax.random.uniform(key, (n,))) / n  # one from each of n equal parts
     units, strength = data.units.at(places), options.penalty / (worth * data.num_rows)
     spots = loss.spots(jax.random.fold_in(key, 1), n)
-    gradient = _gradient(loss, state.weights, data, units, strength, spots)
+    gradient = loss.gradient(state.weights, data.fixed, units, data.use, strength, spots)
     updates, moments = _optimiser(options).update(gradient, state.moments)
     size = rate * _schedule(t / (looks * options.check_every))
     weights = state.weights - size * updates
     keep = jnp.minimum(options.averaging, (1 + t) / (10 + t))
     average = keep * state.average + (1 - keep) * weights
     return state._replace(weights=weights, moments=moments, average=average)
-
-
-def _gradient(
-    loss: Objective,
-    weights: Float[Array, " weights"],
-    data: _Data,
-    units: Int[Array, " n"],
-    strength: Float[Array, ""],
-    spots: Int[Array, "n k"] | None,
-) -> Float[Array, " weights"]:
-    """Of the loss over some units; rows in pieces, whole series at once."""
-    gradient = jax.grad(loss)
-    if loss.examples.features is None or (pieces := num_pieces(len(units))) == 1:
-        return gradient(weights, data.fixed, units, data.use, strength, spots)
-
-    def add(total: Array, some: Int[Array, " rows"]) -> tuple[Array, None]:
-        return total + gradient(weights, data.fixed, some, data.use, strength), None
-
-    parts = units.reshape(-1, pieces).T  # each from all over the data
-    return jax.lax.scan(add, jnp.zeros_like(weights), parts)[0] / pieces
 
 
 def _optimiser(options: Training) -> optax.GradientTransformation:

@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from tsnl.kernel.examples import Examples
 from tsnl.kernel.member import Member
+from tsnl.kernel.training import num_pieces
 
 LEAST_SERIES = 32  # in a step, where whole series are learned from
 MOST_ROWS = 1024  # in a step, of whole series
@@ -77,3 +78,26 @@ class Objective:
             log_q = jax.vmap(member.head.log_probs)(targets, features, some.theta)
             mean = jnp.sum(jnp.where(there, log_q, 0.0)) / jnp.maximum(jnp.sum(there), 1)
         return -mean + strength * member.head.penalty()
+
+    def gradient(
+        self,
+        weights: Float[Array, " weights"],
+        fixed: Any,
+        units: Int[Array, " n"],
+        use: Bool[Array, "N T"],
+        strength: float | Float[Array, ""],
+        spots: Int[Array, "n k"] | None = None,
+    ) -> Float[Array, " weights"]:
+        """Of the loss, whose arguments these are: of rows in pieces of one size, of series at once.
+
+        What the layers make of one piece fits a core's cache; of all rows it does not (decision 0021).
+        """
+        pieces = num_pieces(len(units))
+        if self.examples.features is None or pieces == 1:
+            return jax.grad(self)(weights, fixed, units, use, strength, spots)
+
+        def add(total: Array, some: Int[Array, " rows"]) -> tuple[Array, None]:
+            return total + jax.grad(self)(weights, fixed, some, use, strength), None
+
+        parts = units.reshape(-1, pieces).T  # each from all over the data
+        return jax.lax.scan(add, jnp.zeros_like(weights), parts)[0] / pieces
