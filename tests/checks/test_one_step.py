@@ -10,7 +10,6 @@ from tsnl.checks import one_step as module
 from tsnl.checks import one_step_of, predictive_draws
 from tsnl.checks.one_step import _exact, one_step
 from tsnl.kernel import Head, Kernel, KernelSpec, Lags, Mixture, Region, Scaling
-from tsnl.kernel.heads.counts import CountsHead
 from tsnl.kernel.member import fresh_members
 from tsnl.likelihood.surrogate import SurrogateLikelihood
 from tsnl.problem.draws import thinned
@@ -35,9 +34,9 @@ def bare(likelihood):
 def counting(likelihood):
     """The same kernel, as one of counts."""
     kernel, head = likelihood.kernel, likelihood.kernel.members.head
-    members = replace(kernel.members, head=CountsHead(head.parts, head.options, head.groups, (True,)))
+    members = replace(kernel.members, head=replace(head, integer=(True,)))
     changed = replace(kernel, members=members, spec=replace(kernel.spec, integer=(True,)))
-    return replace(likelihood, kernel=changed)
+    return replace(likelihood, kernel=changed, y=changed.targets(kernel.restore(likelihood.y)))
 
 
 def ask(result, likelihood, seed=0, series=None):
