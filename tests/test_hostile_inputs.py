@@ -88,7 +88,6 @@ FIELDS = {
     (MAF, "num_layers"): "whole",
     (MAF, "num_hidden"): "whole",
     (Spline, "num_layers"): "whole",
-    (Recurrent, "depth"): "whole",
     (Recurrent, "width"): "whole",
     (Lags, "lag"): "whole",
     (Training, "learning_rate"): "number",

@@ -9,8 +9,10 @@ import pytest
 from jaxtyping import Array
 
 from tsnl.kernel import MAF, Decays, Head, Kernel, KernelSpec, Lags, Memory, Mixture, Region, Scaling
+from tsnl.kernel.heads.network import Network
 from tsnl.kernel.member import first_of, fresh_members
-from tsnl.kernel.memory import along
+from tsnl.kernel.memory import Recurrent, along
+from tsnl.kernel.stacked import with_networks
 from tsnl.store.codec import NotSavableError
 from tsnl.store.registry import register
 
@@ -57,9 +59,15 @@ TABLE = {
     "trained": (KernelSpec(MIXTURE, (Lags(1), Smooth(-0.5)), 1, 1, 2, 2, gaps=True), "none"),
     "trained flow": (KernelSpec(FLOW, (Smooth(),), 2, 0, 1, 2), "asinh"),
     "counts": (KernelSpec(MIXTURE, BOTH, 2, 1, 2, 2, integer=(True, False)), "none"),
+    "stack": (
+        with_networks(
+            KernelSpec(MIXTURE, BOTH, 2, 1, 2, 3, gaps=True), Recurrent(3), Network(2, width=4), 2
+        ),
+        "asinh",
+    ),
 }
 ALL = pytest.mark.parametrize("name", [name for name in TABLE if name != "counts"])
-STREAMS = pytest.mark.parametrize("name", ["mixture", "whole", "trained", "trained flow"])
+STREAMS = pytest.mark.parametrize("name", ["mixture", "whole", "trained", "trained flow", "stack"])
 
 
 @cache
@@ -141,17 +149,20 @@ def test_the_ensemble_averages_what_each_member_says(name):
     kernel, (y, seen, u), theta = kernel_of(name), standard_series(name), theta_of(name)
     found, each = log_probs(kernel, y, seen, u, theta)
     assert found.shape == (LENGTH,)
-    assert each.shape == (kernel.spec.num_members, LENGTH)
-    np.testing.assert_allclose(
-        found, np.log(np.exp(np.asarray(each, float)).mean(0)), rtol=1e-4, atol=1e-5
-    )
+    shares = np.asarray(kernel.shares, dtype=float)
+    assert each.shape == (len(shares), LENGTH)
+    np.testing.assert_allclose(shares.sum(), 1, rtol=1e-6)
+    expected = np.log(shares @ np.exp(np.asarray(each, float)))
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+    same, _ = log_probs(kernel, y, seen, u, jnp.tile(theta, (LENGTH, 1)))
+    np.testing.assert_allclose(same, found, rtol=1e-5, atol=1e-5)
+    if name == "stack":
+        return
     arrays, static = eqx.partition(kernel.members, eqx.is_array)
     one = eqx.filter_jit(lambda member: member.head.log_probs(y, member.features(y, seen, u), theta))
     for m in range(kernel.spec.num_members):
         member = eqx.combine(jax.tree.map(lambda x, m=m: x[m], arrays), static)
         np.testing.assert_allclose(each[m], one(member), rtol=1e-4, atol=1e-5)
-    same, _ = log_probs(kernel, y, seen, u, jnp.tile(theta, (LENGTH, 1)))
-    np.testing.assert_allclose(same, found, rtol=1e-5, atol=1e-5)
 
 
 @STREAMS

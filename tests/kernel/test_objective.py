@@ -11,7 +11,7 @@ from jaxtyping import Array
 from tsnl.kernel import Head, Lags, training
 from tsnl.kernel.examples import Examples, Units
 from tsnl.kernel.member import Member
-from tsnl.kernel.objective import LEAST_SERIES, Objective
+from tsnl.kernel.objective import ENTRIES, FEWEST, MOST, WARM, WINDOW, Objective
 
 N, LENGTH = 5, 6
 
@@ -77,10 +77,44 @@ def test_all_units_give_the_mean_over_the_rows_in_use(examples):
 def test_a_step_sees_about_as_many_rows_as_asked_for(examples):
     many = jax.tree.map(lambda x: jnp.repeat(x, 20, axis=0), examples)
     loss, _ = objective(many)
-    assert loss.size(72) == (max(LEAST_SERIES, 72 // LENGTH) if examples.features is None else 72)
+    assert loss.size(72) == (MOST if examples.features is None else 72)  # series are short
     if examples.features is None:
-        assert loss.size(1) == LEAST_SERIES
-        assert objective(examples)[0].size(10**6) == N
+        assert objective(examples)[0].size(72) == N
+
+
+def long_series(length, d_y=1, n=40):
+    """Series of which each row says its time."""
+    times = jnp.broadcast_to(jnp.arange(length, dtype=float)[:, None], (n, length, d_y))
+    return Examples(times, jnp.ones(times.shape, bool), times[..., :0], jnp.zeros((n, 1)))
+
+
+@pytest.mark.parametrize(("length", "d_y"), [(100, 1), (400, 1), (100, 5), (100, 40)])
+def test_a_step_has_about_as_many_entries_whatever_the_shape(length, d_y):
+    loss, _ = objective(long_series(length, d_y))
+    n, rows = loss.size(512), min(length, WINDOW)
+    assert n == max(FEWEST, ENTRIES // (rows * d_y))
+    assert (loss.windows(jax.random.key(0), n) is None) == (length <= WINDOW)
+
+
+def test_windows_see_all_rows_about_as_often_and_leave_out_those_that_fill_the_memory():
+    length = WINDOW + 150
+    loss, weights = objective(long_series(length))
+    keys = jax.random.split(jax.random.key(0), 4000)
+    first = np.asarray(jax.vmap(lambda key: loss.windows(key, 1)[0])(keys))
+    assert (first.min(), first.max()) == (0, length - WINDOW)
+    warm = np.where(first > 0, WARM, 0)
+    seen = np.zeros(length)
+    for a, w in zip(first, warm, strict=True):
+        seen[a + w : a + WINDOW] += 1
+    assert (seen > 0.5 * seen.mean()).all()  # the ends, and rows near them, too
+    assert (seen < 2.0 * seen.mean()).all()
+    use = jnp.ones((40, length), bool)
+    units, windows = jnp.array([0, 1]), jnp.array([0, 30])
+    found = jax.jit(lambda w: loss(w, FIXED, units, use, 0.0, windows))(weights)
+    rows = np.concatenate([np.arange(WINDOW), np.arange(30 + WARM, 30 + WINDOW)]).astype(float)
+    before = np.maximum(rows - 1, 0)
+    expected = 0.5 * np.mean((rows - 0.3 * before) ** 2) + 0.5 * np.log(2 * np.pi)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 @WAYS

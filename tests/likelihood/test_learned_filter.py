@@ -8,8 +8,10 @@ import pytest
 
 import tsnl
 from tsnl.kernel.training import Training
+from tsnl.likelihood.entries import Entries
 from tsnl.likelihood.exact import ExactLikelihood
-from tsnl.likelihood.learned_filter import Entries, LearnedFilter, log_likelihoods
+from tsnl.likelihood.learned_filter import LearnedFilter, log_likelihoods
+from tsnl.likelihood.observation import KnownObservation
 from tsnl.methods.sequential.simulated import Simulated, simulate_at
 from tsnl.methods.sequential.transition import learn_transition
 from tsnl.models import LinearGaussian
@@ -27,7 +29,7 @@ def learned():
     simulated = simulate_at(jax.random.key(1), problem, Simulated.none(problem, 100), z, True)
     training = Training(num_members=2, max_steps=600)
     law = learn_transition(jax.random.key(2), 2, training, simulated)
-    return LearnedFilter(MODEL, PRIOR, law, 400)
+    return LearnedFilter(MODEL, PRIOR, law, KnownObservation(MODEL), 400)
 
 
 def run(learned, rows, z, seed=0):

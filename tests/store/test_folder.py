@@ -36,7 +36,7 @@ METHOD = TSNL(
     sampler=MCMC(num_chains=4, num_warmup=100, num_draws=150, max_extensions=0),
 )
 SLOWLY = partial(pytest.param, marks=pytest.mark.slow)
-MOMENTS = {"simulate": "simulate_at", "train": "learn", "sample": "sample_posterior"}
+MOMENTS = {"simulate": "simulate_at", "train": "learn_stacked", "sample": "sample_posterior"}
 
 
 class CutOffError(BaseException):
@@ -92,12 +92,12 @@ def test_a_run_that_was_cut_off_comes_to_the_same_draws(tmp_path, monkeypatch, m
 
 def test_finished_rounds_are_not_run_again(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        cut_off(patch, "learn", 4)
+        cut_off(patch, "learn_stacked", 4)
         with pytest.raises(CutOffError):
             run(tmp_path / "run")
     learned = []
-    real = rounds.learn
-    monkeypatch.setattr(rounds, "learn", lambda *a, **k: learned.append(1) or real(*a, **k))
+    real = rounds.learn_stacked
+    monkeypatch.setattr(rounds, "learn_stacked", lambda *a, **k: learned.append(1) or real(*a, **k))
     monkeypatch.setattr("tsnl.simulation.batch._chunk", None)  # nothing is simulated again either
     run(tmp_path / "run", resume=True)
     assert len(learned) == 1

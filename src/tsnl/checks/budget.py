@@ -36,9 +36,8 @@ def check_budget(
         z: unconstrained posterior draws.
     """
     means = member_means(likelihood, z)
-    spread = float(
-        np.sqrt(((means - means.mean(axis=0)) ** 2).sum(axis=0) / max(len(means) - 1, 1)).max()
-    )
+    shares = np.asarray(likelihood.kernel.shares, dtype=float)
+    spread = weighted_sd(means, shares)
     shift = float(history[-1]["shift"]) if history else float("nan")
     level = by_shift(float(np.nanmax([shift, spread])))
     moved = (
@@ -55,6 +54,12 @@ def check_budget(
     }
     sentence = f"The ensemble's posterior means differ by {spread:.2f} sd; {moved}."
     return Verdict("budget", level, sentence, "" if level == "pass" else _remedy(counts), figures)
+
+
+def weighted_sd(means: Float[np.ndarray, "M size"], shares: Float[np.ndarray, " M"]) -> float:
+    """The largest standard deviation of a column, of members that count as much as their shares."""
+    square = shares @ (means - shares @ means) ** 2
+    return float(np.sqrt(square / max(1 - (shares**2).sum(), 1e-12)).max())
 
 
 def _remedy(counts: Sequence[int]) -> str:

@@ -77,7 +77,7 @@ def descend(
     weights, restore = ravel_pytree(tree)
     loss = Objective(examples, restore, static)
     use, held = jnp.asarray(use), jnp.asarray(held)
-    check = Units.of(loss.units(held)).evenly(loss.size(4 * options.batch_size))
+    check = Units.of(loss.units(held)).evenly(4 * loss.size(options.batch_size))
     data = _Data(key, fixed, Units.of(loss.units(use)), jnp.sum(use), use, held, check)
     moments = _optimiser(options).init(weights)
     none = jnp.full((), jnp.inf, weights.dtype), jnp.zeros((), jnp.int32)
@@ -140,8 +140,8 @@ def _step(
     n = loss.size(rows_in_step(data.use.size, options))
     places = (jnp.arange(n) + jax.random.uniform(key, (n,))) / n  # one from each of n equal parts
     units, strength = data.units.at(places), options.penalty / (worth * data.num_rows)
-    spots = loss.spots(jax.random.fold_in(key, 1), n)
-    gradient = loss.gradient(state.weights, data.fixed, units, data.use, strength, spots)
+    windows = loss.windows(jax.random.fold_in(key, 1), n)
+    gradient = loss.gradient(state.weights, data.fixed, units, data.use, strength, windows)
     updates, moments = _optimiser(options).update(gradient, state.moments)
     size = rate * _schedule(t / (looks * options.check_every))
     weights = state.weights - size * updates

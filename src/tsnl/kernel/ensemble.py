@@ -28,6 +28,7 @@ class Fit(NamedTuple):
         num_steps: steps taken.
         num_retries: how often training diverged and was started again with smaller steps.
         num_left_out: members that diverged at every step size, and were left out.
+        weights: of the parts of a stack, none where it is none.
     """
 
     held_out_loss: float
@@ -35,6 +36,7 @@ class Fit(NamedTuple):
     num_steps: int
     num_retries: int
     num_left_out: int = 0
+    weights: tuple[float, ...] = ()
 
 
 def train(
@@ -98,18 +100,18 @@ def _descend_each(
     course: Float[Array, " 3"],
     options: Training,
 ) -> tuple[Member, Float[np.ndarray, "looks M"], Float[np.ndarray, " M"]]:
-    """Each member by itself: the first alone, which compiles the program, then one on each core."""
+    """Each member by itself, one on each core; before them none at all, which compiles the program."""
     keys = jax.random.split(key, len(use))
     arrays, static = eqx.partition(members, eqx.is_array)
 
-    def one(m: int) -> tuple[Member, Array, Array]:
+    def one(m: int, course: Float[Array, " 3"] = course) -> tuple[Member, Array, Array]:
         own = eqx.combine(jax.tree.map(lambda x: x[m], arrays), static)
         trained = descend(keys[m], own, examples, use[m], held[m], course, options)
         return jax.block_until_ready(eqx.filter(trained, eqx.is_array))
 
-    first = one(0)
+    one(0, course.at[1].set(0.0))  # no steps
     with ThreadPoolExecutor(visible_cores()) as pool:
-        found = [first, *pool.map(one, range(1, len(use)))]
+        found = list(pool.map(one, range(len(use))))
     fitted = jax.tree.map(lambda *x: jnp.stack(x), *(member for member, _, _ in found))
     history, losses = (np.stack([np.asarray(one[i]) for one in found], axis=-1) for i in (1, 2))
     return eqx.combine(fitted, static), history, losses

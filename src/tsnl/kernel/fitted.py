@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from tsnl.kernel.examples import head_rows
 from tsnl.kernel.heads.base import Head, Settle
+from tsnl.kernel.heads.stack import StackHead
 from tsnl.kernel.member import KernelSpec, Member, features_before, fresh_members, has_weights
 from tsnl.kernel.memory.base import State, after
 from tsnl.kernel.region import Region
@@ -43,14 +44,32 @@ class Kernel(eqx.Module):
         self, y: Float[Array, "n d_y"], features: Float[Array, "m n F"], theta: Float[Array, "*n size"]
     ) -> Float[Array, " n"]:
         r"""\(\log \frac1M \sum_m q_m(y \mid \text{features}, \theta)\) of n rows, standardised."""
-        log_q = self.member_log_probs(y, features, theta)
+        log_q = self.each_head(lambda head, c: head.log_probs(y, c, theta), features)
         return jax.nn.logsumexp(log_q, axis=0) - jnp.log(log_q.shape[0])
 
     def member_log_probs(
         self, y: Float[Array, "n d_y"], features: Float[Array, "m n F"], theta: Float[Array, "*n size"]
     ) -> Float[Array, "M n"]:
-        """The log-density of each member at n rows, at one theta or at one for each row."""
-        return self.each_head(lambda head, c: head.log_probs(y, c, theta), features)
+        """The log-density of each member at n rows, at one theta or at one for each row.
+
+        Those of a stack are all heads in it.
+        """
+
+        def one(head: Head, c: Float[Array, "n F"]) -> Float[Array, "M n"]:
+            if isinstance(head, StackHead):
+                return head.each_log_prob(y, c, theta)
+            return head.log_probs(y, c, theta)[None]
+
+        found = self.each_head(one, features)
+        return found.reshape(-1, found.shape[-1])
+
+    @property
+    def shares(self) -> Float[Array, " M"]:
+        """The weight of each member."""
+        head = self.members.head
+        if isinstance(head, StackHead):
+            return jnp.exp(_without_axis(head).log_shares)
+        return jnp.full(self.spec.num_members, 1 / self.spec.num_members)
 
     def each_head(
         self, call: Callable[[Head, Float[Array, "..."]], Any], features: Float[Array, "m ..."]
@@ -197,6 +216,12 @@ class Kernel(eqx.Module):
             raise ValueError("its weights do not fit its options")
         filled = [jnp.asarray(new, dtype=old.dtype) for old, new in zip(places, leaves, strict=True)]
         return eqx.combine(jax.tree.unflatten(tree, filled), static)
+
+
+def _without_axis(head: StackHead) -> StackHead:
+    """The one head of a kernel that is a stack."""
+    one: StackHead = jax.tree.map(lambda x: x[0] if eqx.is_array(x) else x, head)
+    return one
 
 
 def _untrained(spec: KernelSpec, region: Region) -> Kernel:

@@ -14,7 +14,15 @@ from tsnl.kernel.examples import Examples, Simulated, Units, standardise
 from tsnl.kernel.fitted import Kernel
 from tsnl.kernel.gaps import gap_masks
 from tsnl.kernel.heads.base import Rows, StartsFromRows
-from tsnl.kernel.member import KernelSpec, Member, first_of, fresh_members, has_weights, with_frame
+from tsnl.kernel.member import (
+    KernelSpec,
+    Member,
+    first_of,
+    fresh_members,
+    has_weights,
+    starts_shaped,
+    with_frame,
+)
 from tsnl.kernel.region import ROWS, Region
 from tsnl.kernel.scaling import Scaling
 from tsnl.kernel.split import split
@@ -86,34 +94,6 @@ def centred_at(scaling: Scaling, z: Float[np.ndarray, "n size"]) -> Scaling:
     return replace(scaling, z_mean=jnp.asarray(mean), z_scale=jnp.asarray(scale))
 
 
-def held_out_scores(
-    key: Key[Array, ""],
-    kernels: Sequence[Kernel],
-    simulated: Simulated,
-    chosen: Bool[np.ndarray, " paths"],
-    held_out: float,
-) -> list[Float[np.ndarray, " n"]]:
-    """By each kernel, the mean log-score a row of each series held out, in the user's units.
-
-    Only members that did not see a series score it. The kernels must have been learned with
-    `np.random.default_rng(0)` in the place of `rng`.
-    """
-    spec = kernels[0].spec
-    targets = targets_of(spec, simulated, chosen)
-    rng = np.random.default_rng(0)
-    _, held = split(rng, targets, spec.num_members, held_out, spec.lag, simulated.num_views)
-    count = held.sum(axis=(0, 2))
-    found = []
-    for kernel in kernels:
-        seen = np.isfinite(spec.rows(simulated.series))
-        examples = prepare(key, kernel.spec, kernel.scaling, simulated, seen)
-        rows = np.nan_to_num(kernel.spec.rows(simulated.series)).clip(-1e30, 1e30)
-        jacobian = np.asarray(_jacobian(kernel, rows.astype(jnp.result_type(float))))
-        scores = np.where(held, np.asarray(_scores(kernel, examples)) + jacobian, 0.0).sum(axis=(0, 2))
-        found.append(scores[count > 0] / count[count > 0])
-    return found
-
-
 def targets_of(
     spec: KernelSpec, simulated: Simulated, chosen: Bool[np.ndarray, " paths"]
 ) -> Bool[np.ndarray, "N T"]:
@@ -133,8 +113,14 @@ def _start(
     if isinstance(spec.head, StartsFromRows):
         arrays, features = _started(key, spec, examples, use, jnp.asarray(worth, dtype=float))
         return with_frame(arrays, spec), replace(examples, features=features)
-    members = fresh_members(key, spec)
+    members = with_frame(_fresh(key, spec), spec) if starts_shaped(spec) else fresh_members(key, spec)
     return members, replace(examples, features=_common_features(first_of(members), examples))
+
+
+@compiled_lightly
+def _fresh(key: Key[Array, ""], spec: KernelSpec) -> Member:
+    """Made in one program."""
+    return eqx.filter(fresh_members(key, spec), eqx.is_array)
 
 
 @compiled_lightly
@@ -186,19 +172,3 @@ def _some_rows(
     if features is None:
         features = examples.along(first_of(members))
     return examples.y[series, time], features[series, time]
-
-
-@eqx.filter_jit
-def _jacobian(kernel: Kernel, rows: Float[Array | np.ndarray, "N T d_y"]) -> Float[Array, "N T"]:
-    return jnp.sum(kernel.log_jacobian(jnp.asarray(rows)), axis=2)
-
-
-@eqx.filter_jit
-def _scores(kernel: Kernel, examples: Examples) -> Float[Array, "M N T"]:
-    """The log-density of every row by every member, in standardised units."""
-
-    def one(example: Examples) -> Float[Array, "M T"]:
-        features = kernel.features(example.y, example.seen, example.u)
-        return kernel.member_log_probs(example.targets, features, example.theta)
-
-    return jnp.swapaxes(jax.lax.map(one, examples, batch_size=4), 0, 1)

@@ -138,16 +138,20 @@ def _prototype(spec: KernelSpec) -> tuple[Member, Groups]:
     """All of a member but its arrays, and the groups of its features.
 
     To be made before a program that needs it is traced: the functions in a flow would hold on to what
-    is traced. A family that starts from rows is made in a program anyway, and nothing is drawn here.
+    is traced. Families without such functions are made in a program anyway, and nothing is drawn here.
     """
 
     def make() -> tuple[Member, Groups]:
         member = _make(jax.random.key(0), spec)
         return member, member.groups()
 
-    traced = isinstance(spec.head, StartsFromRows)
-    member, groups = eqx.filter_eval_shape(make) if traced else make()
+    member, groups = eqx.filter_eval_shape(make) if starts_shaped(spec) else make()
     return eqx.filter(member, _is_shaped, inverse=True), groups
+
+
+def starts_shaped(spec: KernelSpec) -> bool:
+    """Whether fresh members can be made in a program: their family has no functions made for each."""
+    return isinstance(spec.head, StartsFromRows | CountsFamily)
 
 
 def _is_shaped(x: Any) -> bool:

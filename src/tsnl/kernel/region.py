@@ -14,7 +14,7 @@ INSIDE = 0.999  # share of them that is inside
 class Region(eqx.Module):
     r"""An ellipsoid around rows of the training set and their features, in standardised units.
 
-    Marks of what is absent are left out: they are rare, and no values.
+    Features that do not tell where rows lie are left out (see `Group`).
 
     Attributes:
         centre: mean.
@@ -44,7 +44,7 @@ class Region(eqx.Module):
     @staticmethod
     def unknown(d_y: int, groups: Groups) -> "Region":
         """A region of the right shapes that holds everything."""
-        size = d_y + int(_values(groups).sum())
+        size = d_y + int(_located(groups).sum())
         return Region(jnp.zeros(size), jnp.zeros((size, size)), jnp.ones(()))
 
     def distance(
@@ -58,10 +58,10 @@ class Region(eqx.Module):
 def _points(
     y: Float[Array, "n d_y"], features: Float[Array, "n F"], groups: Groups
 ) -> Float[Array, "n points"]:
-    return jnp.concatenate([y, features[:, _values(groups)]], axis=1)
+    return jnp.concatenate([y, features[:, _located(groups)]], axis=1)
 
 
-def _values(groups: Groups) -> np.ndarray:
-    """Which features are values, not marks."""
-    parts = [np.full(len(group.mean_sd), not group.marks) for group in groups]
+def _located(groups: Groups) -> np.ndarray:
+    """Which features tell where rows lie."""
+    parts = [np.full(len(group.mean_sd), group.located) for group in groups]
     return np.concatenate([np.zeros(0, bool), *parts])

@@ -22,11 +22,18 @@ from scipy.special import logsumexp
 
 from tsnl.kernel.examples import Examples, Simulated
 from tsnl.kernel.fitted import Kernel
-from tsnl.kernel.learn import prepare, targets_of
-from tsnl.kernel.split import split
+from tsnl.kernel.held_out import (
+    MOST_SERIES,
+    HeldOut,
+    held_out_series,
+    rows_by,
+    some_examples,
+)
+from tsnl.kernel.learn import targets_of
+from tsnl.kernel.scaling import Scaling
+from tsnl.kernel.stacked import Part, unstacked
 
 NUM_OTHERS = 64
-MOST_SERIES = 256
 SUPPORT = 20  # simulated parameters
 POWERS = np.geomspace(1.0, 0.01, 14)  # of the likelihood, that are tried
 
@@ -114,43 +121,32 @@ def _log_likelihoods(
     held_out: float,
 ) -> Float[np.ndarray, "n others"]:
     """Of each held-out series at its own parameters, and at others."""
-    spec = kernel.spec
-    rows = targets_of(spec, simulated, chosen)
-    _, held = split(rng, rows, spec.num_members, held_out, spec.lag, simulated.num_views)
-    held = held[:, : len(chosen)]  # one view of each path
-    series = np.flatnonzero(held.any(axis=(0, 2)))[:MOST_SERIES]
-    member = held.any(axis=2).argmax(axis=0)[series]
-    seen = np.isfinite(spec.rows(simulated.series))
-    examples = prepare(key, spec, kernel.scaling, simulated, seen)
+    held = held_out_series(rng, [kernel.spec], simulated, chosen, held_out)
+    rows = targets_of(kernel.spec, simulated, chosen)
+    most = min(MOST_SERIES, len(rows))  # one shape in all rounds
+    wanted = HeldOut(*(np.resize(x, (most, *x.shape[1:])) for x in held))
+    examples = some_examples(key, kernel, simulated, wanted)
     others, pick = simulated.z[: len(chosen)][chosen], np.random.default_rng(0)
     some = others[pick.choice(len(others), NUM_OTHERS)].astype(jnp.result_type(float))
-    most = min(MOST_SERIES, len(rows))  # one shape in all rounds
-    index = np.resize(series, most), np.resize(member, most)
-    found = _evaluate(kernel, examples, rows, *index, some)
-    return np.asarray(found, dtype=float)[: len(series)]
+    given = (examples, rows[wanted.series], wanted.member, kernel.scaling, some)
+    return np.asarray(_evaluate(unstacked(kernel), *given), dtype=float)[: len(held.series)]
 
 
 @eqx.filter_jit
 def _evaluate(
-    kernel: Kernel,
+    parts: tuple[Part, ...],
     examples: Examples,
-    rows: Bool[Array | np.ndarray, "N T"],
-    series: Int[Array | np.ndarray, " n"],
+    rows: Bool[Array | np.ndarray, "n T"],
     member: Int[Array | np.ndarray, " n"],
+    scaling: Scaling,
     others: Float[Array | np.ndarray, "K size"],
 ) -> Float[Array, "n others"]:
-    arrays, static = eqx.partition(kernel.members, eqx.is_array)
-    others = kernel.scaling.standardise_z(jnp.asarray(others))
+    others = scaling.standardise_z(jnp.asarray(others))
 
-    def one(now: tuple[Array, Array]) -> Array:
-        i, m = now
-        own = eqx.combine(jax.tree.map(lambda x: x[m], arrays), static)
-        features = own.features(examples.y[i], examples.seen[i], examples.u[i])
+    def one(now: tuple[Examples, Array, Array]) -> Array:
+        example, there, m = now
+        log_q = rows_by(parts, example, m)
+        places = jnp.concatenate([example.theta[None], others])
+        return jax.vmap(lambda theta: jnp.sum(jnp.where(there, log_q(theta), 0.0)))(places)
 
-        def total(theta: Array) -> Array:
-            log_q = own.head.log_probs(examples.targets[i], features, theta)
-            return jnp.sum(jnp.where(jnp.asarray(rows)[i], log_q, 0.0))
-
-        return jax.vmap(total)(jnp.concatenate([examples.theta[i][None], others]))
-
-    return jax.lax.map(one, (jnp.asarray(series), jnp.asarray(member)))
+    return jax.lax.map(one, (examples, jnp.asarray(rows), jnp.asarray(member)))

@@ -1,13 +1,13 @@
 r"""A particle filter whose transition was learned from simulated states: it calls no dynamics.
 
 A simulated path gives its states too. Their law is Markov, so that one kernel of lag one,
-\(q(x_t \mid x_{t-1}, \theta)\), needs no memory and loses nothing by truncation. With the model's own
-\(p_\theta(x_0)\) and \(p_\theta(y_t \mid x_t)\) it is a state-space model again, and a bootstrap filter
-gives \(\log \hat p(y_{1:T} \mid \theta)\) for any theta without a call of the dynamics.
+\(q(x_t \mid x_{t-1}, \theta)\), needs no memory and loses nothing by truncation. With the model's
+\(p_\theta(x_0)\), and \(p_\theta(y_t \mid x_t)\), its own or learned too, it is a state-space model
+again, and a bootstrap filter gives \(\log \hat p(y_{1:T} \mid \theta)\) for any theta without a call of
+the dynamics.
 """
 
-import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -15,8 +15,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from tsnl.likelihood.entries import initial_state
+from tsnl.likelihood.observation import Observation
 from tsnl.likelihood.transition import Transition
-from tsnl.models.base import Filterable, State, Theta
+from tsnl.models.base import State, StateSpaceModel
 from tsnl.problem.prior import Prior
 from tsnl.sampling import resampling
 
@@ -24,46 +26,21 @@ TOGETHER = 8  # filters that run side by side
 IMPOSSIBLE = -1e4  # what a row adds that no particle can explain: finite, so that means stay finite
 
 
-class Entries(NamedTuple):
-    """How the entries of a state lie in one row, leaf by leaf."""
-
-    tree: Any
-    shapes: tuple[tuple[int, ...], ...]
-    dtypes: tuple[Any, ...]
-
-    @staticmethod
-    def of(model: Filterable, theta: Theta) -> "Entries":
-        """Of the states of a model, found without running its laws."""
-        made = jax.eval_shape(lambda key: _initial(model, key, theta), jax.random.key(0))
-        leaves, tree = jax.tree.flatten(made)
-        return Entries(tree, tuple(x.shape for x in leaves), tuple(x.dtype for x in leaves))
-
-    def state(self, row: Float[Array, " d_x"]) -> State:
-        """A row as the model takes it."""
-        ends = np.cumsum([math.prod(shape) for shape in self.shapes])[:-1]
-        parts = zip(jnp.split(row, ends), self.shapes, self.dtypes, strict=True)
-        leaves = [
-            part.reshape(shape).astype(dtype)
-            if jnp.issubdtype(dtype, jnp.floating)
-            else jnp.round(part).reshape(shape).astype(dtype)
-            for part, shape, dtype in parts
-        ]
-        return jax.tree.unflatten(self.tree, leaves)
-
-
 class LearnedFilter(eqx.Module):
     """A model with a learned transition; see the module.
 
     Attributes:
-        model: whose initial and observation laws are its own.
+        model: whose initial law is its own.
         prior: of what is inferred.
         transition: the learned law of the states.
+        observation: the law of a row given its state, the model's own or learned.
         num_particles: of each filter, a multiple of the kernel's members.
     """
 
-    model: Filterable
+    model: StateSpaceModel
     prior: Prior = eqx.field(static=True)
     transition: Transition
+    observation: Observation
     num_particles: int = eqx.field(static=True)
 
     def __call__(
@@ -76,7 +53,6 @@ class LearnedFilter(eqx.Module):
         r"""\(\log \hat p(y_{1:T} \mid \theta)\) at an unconstrained z; a row of NaN is missing."""
         model, n = self.model, self.num_particles
         theta = model.complete(self.prior.constrain(z))
-        entries = Entries.of(model, theta)
         centred = self.transition.kernel.scaling.standardise_z(z)
 
         def step(carry: tuple[Array, Array], now: Any) -> tuple[tuple[Array, Array], Array]:
@@ -88,13 +64,13 @@ class LearnedFilter(eqx.Module):
             x = jnp.where(thin, x[ancestors], x)
             weights = jnp.where(thin, 1 / n, weights)
             x = self.transition(key_move, x, centred, t, known)
-            density = jax.vmap(lambda row: model.log_observation(y, entries.state(row), theta, t, u))(x)
+            density = self.observation(y, x, theta, z, t, u)
             missing = jnp.any(jnp.isnan(y))
             density = jnp.where(jnp.isnan(density), -jnp.inf, density)
             return _weigh(x, weights, jnp.where(missing, 0.0, density))
 
         keys = jax.random.split(jax.random.fold_in(key, 0), n)
-        x = jax.vmap(lambda k: _row(_initial(model, k, theta)))(keys)
+        x = jax.vmap(lambda k: _row(initial_state(model, k, theta)))(keys)
         times = jnp.arange(1, len(rows) + 1)
         each = (times, rows, inputs, _pairs(inputs, len(rows)))
         _, increments = jax.lax.scan(step, (x, jnp.full(n, 1 / n)), each)
@@ -119,10 +95,6 @@ def _pairs(inputs: Float[Array, "T ..."] | None, length: int) -> Float[Array, "T
     """Inputs of the time before and of each time; those before the first are its own."""
     now = jnp.zeros((length, 0)) if inputs is None else inputs.reshape(length, -1)
     return jnp.stack([jnp.concatenate([now[:1], now[:-1]]), now], axis=1)
-
-
-def _initial(model: Filterable, key: Key[Array, ""], theta: Theta) -> State:
-    return jax.tree.map(jnp.asarray, model.sample_initial(key, theta))
 
 
 def _row(state: State) -> Float[Array, " d_x"]:

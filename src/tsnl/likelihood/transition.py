@@ -68,6 +68,11 @@ class Transition(eqx.Module):
         new = kernel.restore(drawn.swapaxes(0, 1).reshape(len(x), len(free)))
         return x[:, sources].at[:, free].set(new)
 
+    def units(self, x: Float[Array, "*n d_x"]) -> Float[Array, "*n d_x"]:
+        """States with their learned entries in the kernel's units."""
+        free = self.learned
+        return x.at[..., free].set(self.kernel.scaling.standardise(x[..., free]))
+
     @property
     def learned(self) -> np.ndarray:
         """Places of the learned entries."""

@@ -10,6 +10,8 @@ import pytest
 from tsnl.kernel import MAF, Decays, KernelSpec, Lags, Mixture, Spline
 from tsnl.kernel.heads.base import num_weights
 from tsnl.kernel.heads.flows import autoregressive
+from tsnl.kernel.heads.network import Network
+from tsnl.kernel.heads.stack import Stack
 
 # One table drives every invariant.
 TABLE = {
@@ -18,6 +20,8 @@ TABLE = {
     "Spline": Spline(num_layers=2, num_hidden=2, width=16),
     "Mixture": Mixture(),
     "Mixture without a network": Mixture(width=0),
+    "Network": Network(num_components=3, width=8),
+    "Stack": Stack(Mixture(width=4), Network(num_components=3, width=8), (2, 1), (4, 1)),
 }
 ALL = pytest.mark.parametrize("name", TABLE)
 FLOWS = pytest.mark.parametrize("name", ["MAF tanh", "MAF relu", "Spline"])
@@ -82,7 +86,7 @@ def quadrature(name, d_y, num):
     return axes, np.asarray(values, dtype=float).reshape(points.shape[:-1])
 
 
-@pytest.mark.parametrize("name", ["Mixture", "Spline"])
+@pytest.mark.parametrize("name", ["Mixture", "Spline", "Network", "Stack"])
 def test_one_theta_for_all_rows_is_the_same_theta_for_each(name):
     head, features, theta = setting(name, 2)
     y = jnp.asarray(np.random.default_rng(1).normal(size=(3, 2)), dtype=float)
@@ -158,7 +162,7 @@ def test_log_density_is_that_of_the_map(name):
     np.testing.assert_allclose(*both(jnp.array([0.3, -0.7])), rtol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["Mixture", "Mixture without a network"])
+@pytest.mark.parametrize("name", ["Mixture", "Mixture without a network", "Network", "Stack"])
 def test_a_mixtures_first_marginal_is_its_first_part(name):
     head, features, theta = setting(name, 2)
     axes, values = quadrature(name, 2, 301)
@@ -201,6 +205,30 @@ def test_num_weights_of_a_mixture():
     head = setting("Mixture", 1)[0]
     total = sum(x.size for x in jax.tree.leaves(eqx.filter(head, eqx.is_inexact_array)))
     assert num_weights(head, 1, groups(1), SIZE) == total
+
+
+def test_a_stack_is_the_weighted_sum_of_its_heads():
+    head, features, theta = setting("Stack", 2)
+    log_weights = jnp.log(jnp.array([0.2, 0.8]))
+    head = eqx.tree_at(lambda h: h.log_weights, head, log_weights)
+    y = jnp.asarray(np.random.default_rng(2).normal(size=(5, 2)), dtype=float)
+    many = jnp.broadcast_to(features, (5, len(features)))
+    call = eqx.filter_jit(lambda h: (h.each_log_prob(y, many, theta), h.log_probs(y, many, theta)))
+    each, found = (np.asarray(x, dtype=float) for x in call(head))
+    assert each.shape == (3, 5)
+    np.testing.assert_allclose(np.exp(head.log_shares), [0.1, 0.1, 0.8], rtol=1e-5)
+    np.testing.assert_allclose(np.exp(found), [0.1, 0.1, 0.8] @ np.exp(each), rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["first", "second"])
+def test_draws_of_a_stack_come_from_the_heads_that_have_weight(name):
+    head, features, theta = setting("Stack", 1)
+    weights = jnp.where(jnp.array([name == "first", name == "second"]), 0.0, -jnp.inf)
+    head = eqx.tree_at(lambda h: h.log_weights, head, weights)
+    draw = eqx.filter_jit(lambda h: h.samples(jax.random.key(0), jnp.tile(features, (9, 1)), theta))
+    for part in ("first", "second"):
+        other = eqx.tree_at(lambda h, part=part: getattr(h, part), head, perturbed(getattr(head, part)))
+        assert np.array_equal(draw(other), draw(head)) == (part != name)
 
 
 def test_num_weights_leaves_masked_ones_out():

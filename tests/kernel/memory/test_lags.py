@@ -66,7 +66,7 @@ def test_weights_fade_with_the_lag():
     for group, sds, sizes in ((rows, LAG, fade), (marks, ABSENT, fade), (inputs, INPUT, fade[::2])):
         np.testing.assert_allclose(group.mean_sd, sds[0] * sizes)
         np.testing.assert_allclose(group.scale_sd, sds[1] * sizes)
-    assert [group.marks for group in (rows, marks, inputs)] == [False, True, False]
+    assert [group.located for group in (rows, marks, inputs)] == [True, False, True]
 
 
 @pytest.mark.parametrize(

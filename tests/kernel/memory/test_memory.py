@@ -151,12 +151,12 @@ def test_the_groups_add_up_to_the_features(name):
 
 def test_a_memory_that_says_nothing_of_its_features_has_one_group():
     (group,) = memory_of("a rate that is trained").groups()
-    assert group == ((USUAL[0],) * 4, (USUAL[1],) * 4, False)
+    assert group == ((USUAL[0],) * 4, (USUAL[1],) * 4, True)
 
 
 def test_marks_are_marked():
     memory = memory_of("all")
-    marks = np.concatenate([[group.marks] * len(group.mean_sd) for group in memory.groups()])
+    marks = np.concatenate([[not group.located] * len(group.mean_sd) for group in memory.groups()])
     nothing, y = features(memory, memory.init()), jnp.full(D_Y, 5.0)
     seen = features(memory, push(memory, memory.init(), y, jnp.ones(D_Y, bool), jnp.ones(1)))
     np.testing.assert_array_equal(marks, (np.asarray(nothing) == 1) & (np.asarray(seen) == 0))

@@ -106,12 +106,16 @@ def test_a_forged_correction_is_refused(result, folder):
 
 
 def test_who_can_have_it():
+    class Unseen(LinearGaussian):
+        log_observation = None
+
     class Wide(LinearGaussian):
         def sample_initial(self, key, theta):
             return jnp.zeros(17)
 
     whole = Problem.of(MODEL, PRIOR, SERIES)
     assert METHOD.keeps_states(whole)
+    assert METHOD.keeps_states(replace(whole, model=Unseen()))
     assert not METHOD.keeps_states(replace(whole, model=Wide()))
     assert not METHOD.keeps_states(replace(whole, panel=(np.ones((6001, 1)),)))
     box = Problem.of(lambda rng, theta: rng.normal(size=40), PRIOR, SERIES)

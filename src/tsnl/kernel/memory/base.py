@@ -19,18 +19,18 @@ class Group(NamedTuple):
     Attributes:
         mean_sd: prior sd of each feature's weight in the mean of y.
         scale_sd: in the log-scale of y.
-        marks: whether the features only mark what is absent.
+        located: whether they tell where rows lie: marks of what is absent and units of a network do not.
     """
 
     mean_sd: tuple[float, ...]
     scale_sd: tuple[float, ...]
-    marks: bool = False
+    located: bool = True
 
     @staticmethod
-    def of(sds: tuple[float, float], sizes: np.ndarray, marks: bool = False) -> "Group":
+    def of(sds: tuple[float, float], sizes: np.ndarray, located: bool = True) -> "Group":
         """Prior sds in mean and log-scale, each feature's over the first's."""
         mean_sd, scale_sd = ((sd * sizes).tolist() for sd in sds)
-        return Group(tuple(mean_sd), tuple(scale_sd), marks)
+        return Group(tuple(mean_sd), tuple(scale_sd), located)
 
 
 class Memory(eqx.Module):

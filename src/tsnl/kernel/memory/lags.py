@@ -78,9 +78,9 @@ class LagMemory(Memory):
     def groups(self) -> tuple[Group, ...]:
         """Weights fade with the lag."""
         fade = self.options.fading ** np.arange(self.options.lag)
-        kinds = ((LAG, self.d_y, False), (ABSENT, self.d_y, True), (INPUT, self.d_u, False))
+        kinds = ((LAG, self.d_y, True), (ABSENT, self.d_y, False), (INPUT, self.d_u, True))
         return tuple(
-            Group.of(sds, np.repeat(fade, width), marks)
-            for sds, width, marks in kinds
+            Group.of(sds, np.repeat(fade, width), located)
+            for sds, width, located in kinds
             if width and self.options.lag
         )

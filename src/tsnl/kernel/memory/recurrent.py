@@ -1,83 +1,61 @@
-"""A memory that learns what to keep: gated recurrent layers, trained with the head."""
+"""A memory that learns what to keep: gated recurrent units, trained with the head through the series."""
 
 from dataclasses import dataclass
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Key
 
-from tsnl.kernel.memory.base import Memory
-from tsnl.runtime.checked import DEEPEST, check_fields
+from tsnl.kernel.memory.base import USUAL, Group, Memory
+from tsnl.runtime.checked import check_fields
 from tsnl.store.registry import register
-
-SLOWEST = 50.0  # rows that the slowest unit remembers at the start
 
 
 @register
 @dataclass(frozen=True)
 class Recurrent:
-    r"""Layers of minimal gated units (Feng et al., 2024) that see y, what is absent, and inputs.
-
-    A unit keeps a share k of its state and takes the rest from what it sees,
-    \(h_t = k_t h_{t-1} + (1 - k_t) c_t\), where \(k_t\) and \(c_t\) depend on the layer below and not on
-    h: along a whole series everything but this recurrence is computed at once.
+    """Gated recurrent units (Cho et al., 2014) that see y, what is absent, and inputs.
 
     Attributes:
-        width: units of a layer.
-        depth: layers.
+        width: units.
     """
 
     width: int = 32
-    depth: int = 2
 
     def __post_init__(self) -> None:
         check_fields(self)
-        if self.width < 1 or not 1 <= self.depth <= DEEPEST:
-            raise ValueError(
-                f"width is {self.width} and depth {self.depth}, expected at least 1, and no more than "
-                f"{DEEPEST} layers."
-            )
+        if self.width < 1:
+            raise ValueError(f"width is {self.width}, expected at least 1.")
 
     def make(self, key: Key[Array, ""], d_y: int, d_u: int) -> "RecurrentMemory":
-        """Random weights; units that forget at rates from one row to `SLOWEST`."""
-        layers, seen = [], 3 * d_y + d_u
-        for key_layer in jax.random.split(key, self.depth):
-            keys = jax.random.split(key_layer, 2)
-            rows = jnp.exp(jax.random.uniform(keys[0], (self.width,), maxval=np.log(SLOWEST)))
-            weight = jax.random.normal(keys[1], (seen, 2 * self.width)) / np.sqrt(seen)
-            layers.append((weight, jnp.concatenate([jnp.log(rows), jnp.zeros(self.width)])))
-            seen = 3 * d_y + d_u + self.width
-        return RecurrentMemory(tuple(layers))
+        """Random weights."""
+        return RecurrentMemory(eqx.nn.GRUCell(3 * d_y + d_u, self.width, key=key))
 
 
 class RecurrentMemory(Memory):
     """See `Recurrent`."""
 
-    layers: tuple[tuple[Float[Array, "_ gates"], Float[Array, " gates"]], ...]
+    cell: eqx.nn.GRUCell
 
-    def init(self) -> Float[Array, "depth n"]:
+    def init(self) -> Float[Array, " n"]:
         """Nothing seen."""
-        return jnp.zeros((len(self.layers), self.layers[0][1].shape[0] // 2))
+        return jnp.zeros(self.cell.hidden_size)
 
     def push(
         self,
-        state: Float[Array, "depth n"],
+        state: Float[Array, " n"],
         y: Float[Array, " d_y"],
         seen: Bool[Array, " d_y"],
         u: Float[Array, " d_u"],
-    ) -> Float[Array, "depth n"]:
-        """Layer after layer."""
-        row, below, new = _inputs(y, seen, u), jnp.zeros(0), []
-        for (weight, bias), old in zip(self.layers, state, strict=True):
-            keep, candidate = _gates(jnp.concatenate([row, below]) @ weight + bias)
-            below = keep * old + (1 - keep) * candidate
-            new.append(below)
-        return jnp.stack(new)
+    ) -> Float[Array, " n"]:
+        """One step of the units."""
+        return self.cell(_row(y, seen, u), state)
 
-    def features(self, state: Float[Array, "depth n"]) -> Float[Array, " n"]:
-        """The last layer."""
-        return state[-1]
+    def features(self, state: Float[Array, " n"]) -> Float[Array, " n"]:
+        """The units."""
+        return state
 
     def along(
         self,
@@ -85,28 +63,37 @@ class RecurrentMemory(Memory):
         seen: Bool[Array, "T d_y"],
         u: Float[Array, "T d_u"],
     ) -> Float[Array, "T n"]:
-        """The features before each row, a layer at a time instead of a row at a time."""
-        rows, below = _inputs(y, seen, u), y[:, :0]
-        for weight, bias in self.layers:
-            keep, candidate = _gates(jnp.concatenate([rows, below], axis=1) @ weight + bias)
+        """What does not depend on the units is computed for all rows at once."""
+        cell, bias, bias_n = self.cell, self.cell.bias, self.cell.bias_n
+        assert bias is not None
+        assert bias_n is not None
+        given = _row(y, seen, u) @ cell.weight_ih.T + bias
 
-            def step(old: Array, now: tuple[Array, Array]) -> tuple[Array, Array]:
-                new = now[0] * old + now[1]
-                return new, new
+        def step(units: Array, now: Array) -> tuple[Array, Array]:
+            return _gated(now, cell.weight_hh @ units, bias_n, units), units
 
-            start = jnp.zeros(keep.shape[1])
-            below = jax.lax.scan(step, start, (keep, (1 - keep) * candidate), unroll=8)[1]
-        return jnp.concatenate([jnp.zeros((1, below.shape[1])), below[:-1]])
+        return jax.lax.scan(step, self.init(), given, unroll=4)[1]
+
+    def groups(self) -> tuple[Group, ...]:
+        """One, which does not tell where rows lie: units are bounded."""
+        return (Group.of(USUAL, np.ones(self.cell.hidden_size), located=False),)
 
 
-def _inputs(
+def _row(
     y: Float[Array, "*T d_y"], seen: Bool[Array, "*T d_y"], u: Float[Array, "*T d_u"]
 ) -> Float[Array, "*T seen"]:
-    """Far-out values enter by their logarithm, and in size."""
+    """What the units see of a row: far-out values by their logarithm, and in size."""
     tame = jnp.arcsinh(y)
     return jnp.concatenate([tame, jnp.abs(tame), 1.0 - seen, u], axis=-1)
 
 
-def _gates(x: Float[Array, "*T gates"]) -> tuple[Float[Array, "*T n"], Float[Array, "*T n"]]:
-    keep, candidate = jnp.split(x, 2, axis=-1)
-    return jax.nn.sigmoid(keep), jnp.tanh(candidate)
+def _gated(
+    given: Float[Array, " gates"], kept: Float[Array, " gates"], bias: Float[Array, " n"], units: Array
+) -> Float[Array, " n"]:
+    """The step of `eqx.nn.GRUCell`, given what the row gives."""
+    reset_in, update_in, new_in = jnp.split(given, 3)
+    reset_kept, update_kept, new_kept = jnp.split(kept, 3)
+    reset = jax.nn.sigmoid(reset_in + reset_kept)
+    update = jax.nn.sigmoid(update_in + update_kept)
+    new = jnp.tanh(new_in + reset * (new_kept + bias))
+    return new + update * (units - new)

@@ -103,6 +103,10 @@ class Sequential(Method):
         """The lag, or the rule that finds it."""
         return 0
 
+    def with_networks(self, spec: KernelSpec, simulations: int) -> KernelSpec:
+        """The kernel, and what is learned beside it from so many simulations."""
+        return spec
+
     @abstractmethod
     def spec(self, problem: Problem, lag: int) -> KernelSpec:
         """What kernel to learn for a problem, with this lag."""

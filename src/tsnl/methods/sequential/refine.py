@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from tsnl.kernel.lag import LagChoice
+from tsnl.kernel.stacked import parts_of
 from tsnl.methods.api import Inference, Outcome
 from tsnl.methods.sequential.options import Sequential
 from tsnl.methods.sequential.rounds import run
@@ -33,7 +34,7 @@ def refine(
     options = method.once(simulations)
     earlier = Simulated.of_arrays(result.arrays, result.problem)
     gaps = kernel.spec.gaps or any(np.isnan(one).any() for one in problem.panel)
-    spec = replace(kernel.spec, gaps=gaps)
+    spec = replace(parts_of(kernel.spec)[0], gaps=gaps)
     state = RoundState(
         simulated=earlier.grown(problem, earlier.count + simulations, method.num_views(problem)),
         z=z,

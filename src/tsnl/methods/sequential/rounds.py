@@ -12,8 +12,9 @@ from jaxtyping import Array, Key
 
 from tsnl.kernel import Kernel, KernelSpec, Mixture
 from tsnl.kernel.ensemble import Fit
-from tsnl.kernel.learn import learn
 from tsnl.kernel.select import supported_power, trusted_power
+from tsnl.kernel.stacked import parts_of
+from tsnl.kernel.stacking import learn_stacked
 from tsnl.methods.api import Outcome
 from tsnl.methods.sequential.extremes import count_extreme, extreme_note
 from tsnl.methods.sequential.finish import finish, is_before_last, knows_states
@@ -99,7 +100,9 @@ def one_round(
     effort = DRAFT if draft else 1.0
     given = (scaling, simulated.all, chosen, patterns, options.training, effort)
     before = copy.deepcopy(rng)
-    kernel, fit = learn_robustly(keys[1], rng, form.spec, *given)
+    compact = draft and not is_hard(problem, options, simulated)
+    spec = form.spec if compact else options.with_networks(form.spec, simulated.count)
+    kernel, fit = learn_robustly(keys[1], rng, spec, *given)
     seen = (simulated.all, chosen, options.training.held_out)
     trusted = 1.0 if form.spec.whole else trusted_power(keys[1], before, kernel, *seen)
     clock.append(time.perf_counter())
@@ -129,6 +132,15 @@ def is_draft(problem: Problem, options: Sequential, simulated: Simulated, number
     return more and options.stop == "never"
 
 
+def is_hard(problem: Problem, options: Sequential, simulated: Simulated) -> bool:
+    """Whether a round that is only proposed from is to learn more than mixtures.
+
+    Mixtures find the way to where the posterior is. Near it, from half of the simulations on, they may
+    not do; where the law of the states is learned, a filter aims the last round.
+    """
+    return not options.keeps_states(problem) and 2 * simulated.count >= sum(options.sizes)
+
+
 def where_to_start(simulated: Simulated, z: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
     """Points near the posterior, and its covariance where there are draws of the one before."""
     points = simulated.there.z
@@ -143,11 +155,11 @@ def learn_robustly(
 ) -> tuple[Kernel, Fit]:
     """A kernel; where training diverges, one with a simpler head and a warning."""
     try:
-        return learn(key, rng, spec, *given)
+        return learn_stacked(key, rng, spec, *given)
     except FloatingPointError as error:
         warnings.warn(f"{error} A simpler head is used instead.", stacklevel=2)
-        simple = replace(spec, head=Mixture(num_components=2, width=0))
-        return learn(key, rng, simple, *given)
+        simple = replace(parts_of(spec)[0], head=Mixture(num_components=2, width=0))
+        return learn_stacked(key, rng, simple, *given)
 
 
 def why_stop(problem: Problem, options: Sequential, state: RoundState) -> str:
@@ -200,7 +212,7 @@ def restore(
         else:
             keep = options.keeps_states(problem)
             simulated = simulate_at(key_simulate, problem, state.simulated, saved.proposed, keep)
-        form = Form(saved.kernel.spec, saved.lag, saved.kernel.scaling.names())
+        form = Form(parts_of(saved.kernel.spec)[0], saved.lag, saved.kernel.scaling.names())
         state = state.after(simulated, form, saved.kernel, saved.draws, saved.record)
     return state
 

@@ -139,6 +139,7 @@ def record(
         "steps": fit.num_steps,
         "retries": fit.num_retries,
         "left_out": fit.num_left_out,
+        "weights": list(fit.weights),
         **new.record(),
         "shift": float("nan") if old is None else shift(old, new.z),
         "seconds": dict(zip(PHASES, np.diff(clock).tolist(), strict=True)),

@@ -1,10 +1,11 @@
 r"""The last step of a run whose model has states: a filter with a learned transition mends it.
 
 Simulations give states as well as series. From them the law of the next state is learned, which is
-simpler than that of the next row given all rows before it, and with the model's own observation density
-a particle filter gives the likelihood (see `tsnl.likelihood.learned_filter`). It calls no dynamics.
-Where it makes series near the posterior more probable than the kernel of rows does, its difference from
-that kernel is learned over the posterior (see `tsnl.likelihood.correction`), and theta is sampled anew.
+simpler than that of the next row given all rows before it. With the law of a row given its state, the
+model's own or learned too, a particle filter gives the likelihood (see
+`tsnl.likelihood.learned_filter`). It calls no dynamics. Where it makes series near the posterior more
+probable than the kernel of rows does, its difference from that kernel is learned over the posterior (see
+`tsnl.likelihood.correction`), and theta is sampled anew.
 """
 
 import time
@@ -28,11 +29,12 @@ from tsnl.methods.sequential.filtering import (
     Runner,
     with_particles,
 )
+from tsnl.methods.sequential.observation import observation_of
 from tsnl.methods.sequential.options import Sequential
 from tsnl.methods.sequential.simulated import propose
 from tsnl.methods.sequential.state import RoundState, draft_sampler, shift
 from tsnl.methods.sequential.transition import learn_transition, whole_paths
-from tsnl.models.base import Filterable
+from tsnl.models.base import StateSpaceModel
 from tsnl.posterior import sample_posterior
 from tsnl.problem import Problem
 from tsnl.sampling import Draws
@@ -93,8 +95,12 @@ def _mend(
     keys = jax.random.split(key, 3)
     effort = DRAFT if draft else 1.0
     law = learn_transition(keys[0], problem.prior.size, options.training, state.simulated, effort)
-    assert isinstance(problem.laws, Filterable)  # or no states would have been kept
-    filter_ = LearnedFilter(problem.laws, problem.prior, law, 0)
+    model, kernel = problem.laws, state.kernel
+    assert isinstance(model, StateSpaceModel)  # or no states would have been kept
+    assert kernel is not None
+    given = (kernel.spec, kernel.scaling.names(), options.training, state.simulated, law, effort)
+    seen = observation_of(jax.random.fold_in(key, 1), model, *given)
+    filter_ = LearnedFilter(model, problem.prior, law, seen, 0)
     runner = Runner.of(problem, filter_, state.simulated.count)
     gain = judge(keys[1], runner, problem, state)
     facts["gain"] = float(gain.clip(-CUT, CUT).mean())

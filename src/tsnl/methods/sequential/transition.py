@@ -8,7 +8,8 @@ from jaxtyping import Array, Bool, Float, Key
 
 from tsnl.kernel import Kernel, KernelSpec, Lags, Mixture, Scaling, fit_scaling
 from tsnl.kernel.examples import Simulated as Arrays
-from tsnl.kernel.learn import held_out_scores, learn
+from tsnl.kernel.held_out import held_out_scores
+from tsnl.kernel.learn import learn
 from tsnl.kernel.scaling import CUT, MOVES
 from tsnl.kernel.training import Training
 from tsnl.likelihood.transition import LEARNED, Transition, repeated_entries
@@ -76,6 +77,14 @@ def learn_transition(
     return Transition(fitted(names, effort), tuple(sources.tolist()))
 
 
+def late_paths(
+    simulated: Simulated, chosen: Bool[np.ndarray, " capacity"]
+) -> Bool[np.ndarray, " capacity"]:
+    """Those of later rounds, which are nearer the posterior, if they are enough."""
+    late = chosen & (simulated.round_ >= simulated.round_.max() // 2)
+    return late if late.sum() >= FEWEST_PATHS else chosen
+
+
 def logarithmic(states: Float[np.ndarray, "n times d_x"], integer: tuple[bool, ...]) -> tuple[str, ...]:
     """The transforms that put all positive entries on a logarithmic scale, counts aside."""
     counts = integer or (False,) * states.shape[2]
@@ -114,9 +123,8 @@ def _scaled(
     chosen: Bool[np.ndarray, " capacity"],
     names: tuple[str, ...],
 ) -> tuple[KernelSpec, Scaling]:
-    """Units from where the posterior is: later rounds, if they are enough; and what time says."""
-    late = chosen & (simulated.round_ >= simulated.round_.max() // 2)
-    some = late if late.sum() >= FEWEST_PATHS else chosen
+    """Units from where the posterior is, and what time says."""
+    some = late_paths(simulated, chosen)
     known = data.inputs[some] if spec.d_u else None
     scaling = fit_scaling(data.series[some], data.z[some], names, known)
     profile = time_profile(

@@ -6,7 +6,10 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from tsnl.kernel import Decays, HeadFamily, KernelSpec, Lags, MemoryFamily, Mixture, Transform
+from tsnl.kernel.heads.network import Network
 from tsnl.kernel.lag import Lag
+from tsnl.kernel.memory import Recurrent
+from tsnl.kernel.stacked import with_networks
 from tsnl.likelihood.target import has_whole_rows
 from tsnl.methods.sequential.options import Sequential
 from tsnl.models.base import StateSpaceModel, num_entries
@@ -16,6 +19,7 @@ from tsnl.store.registry import register
 MANY = 2000  # simulations from which on more weights are better, without inputs (decision 0015)
 MOST_VIEWS, MOST_ROWS = 8, 2_000_000  # of a path of states, and of all of them
 MOST_ENTRIES, MOST_FILTERED = 16, 6000  # of a state whose law is learned, and of all observed rows
+NETWORKS, FEWEST = 2, 40  # beside the mixtures, from so many simulations on
 BENDS = (0, 32)  # bent features of few simulations, and of many
 FINE = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)  # rates of its decays
 
@@ -39,8 +43,13 @@ class TSNL(Sequential):
             takes up to 8, fewer where that would be more than two million rows.
         states: whether to learn the law of the states too, before and after the last round, and to mend
             the posterior by a particle filter with it, where that makes series more probable than the
-            kernel does. It calls no dynamics. None does where the model has `log_observation`, a
-            state of at most 16 entries, and 6,000 of them in all observed rows.
+            kernel does. It calls no dynamics. None does where the model's laws are known, for a state of
+            at most 16 entries, and 6,000 of them in all observed rows. The law of a row given its
+            state is learned too where the model has no `log_observation`.
+        networks: how many networks with recurrent memories are learned beside the kernel of mixtures,
+            and stacked with it by how well both foresee held-out series: in the last round, and where
+            the law of the states is not learned from half of the simulations on. None takes two from 40
+            simulations on, where `head` is a mixture and `memory` is empty.
         gaps: whether the kernel learns to do with entries missing from its past; None does where the
             series has some. True lets a kernel from a complete series stand gaps in later data.
     """
@@ -54,6 +63,7 @@ class TSNL(Sequential):
     memory: tuple[MemoryFamily, ...] = ()
     views: int | None = None
     states: bool | None = None
+    networks: int | None = None
     gaps: bool | None = None
     transform: Transform | Literal["auto"] = "auto"
     head: HeadFamily = Mixture()
@@ -64,6 +74,12 @@ class TSNL(Sequential):
             raise ValueError(f"lag is {self.lag}, expected at least 1.")
         if self.views is not None and self.views < 1:
             raise ValueError(f"views is {self.views}, expected None or at least 1.")
+        if self.networks is not None and self.networks < 0:
+            raise ValueError(f"networks is {self.networks}, expected None, 0 or more.")
+        if self.networks and (self.memory or not isinstance(self.head, Mixture)):
+            raise ValueError(
+                f"networks is {self.networks}: they stand beside head=Mixture(...), with memory=()."
+            )
 
     def num_views(self, problem: Problem) -> int:
         """Series that each simulated path of states is observed by."""
@@ -76,10 +92,16 @@ class TSNL(Sequential):
         """Whether to learn from simulated states too, after the last round."""
         if self.states is False or not isinstance(problem.model, StateSpaceModel):
             return False
-        if not (problem.model.has_density and has_whole_rows(problem)):
+        if not has_whole_rows(problem):
             return False
         entries, rows = num_entries(problem.model), sum(len(one) for one in problem.panel)
         return entries <= MOST_ENTRIES and entries * rows <= MOST_FILTERED
+
+    def with_networks(self, spec: KernelSpec, simulations: int) -> KernelSpec:
+        """The kernel of mixtures, and networks with recurrent memories beside it."""
+        able = isinstance(spec.head, Mixture) and not self.memory and simulations >= FEWEST
+        count = NETWORKS * able if self.networks is None else self.networks
+        return with_networks(spec, Recurrent(), Network(), count) if count else spec
 
     @property
     def lag_rule(self) -> Lag:
