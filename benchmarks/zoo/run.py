@@ -1,11 +1,12 @@
 """Infer every entry of the zoo with default options, and measure against its reference.
 
     python -m benchmarks.zoo.run [--half tune] [--names a,b] [--simulations 100,500,2000,10000]
-        [--method-seeds 1] [--out benchmarks/zoo/trials.csv]
+        [--method-seeds 1] [--form model] [--out benchmarks/zoo/trials.csv]
 
 One row for each trial, written at once, with the commit of the code that made it; rows that are there
 are not computed again. A trial that raises is a row with its error and no figures. All distances are
-between draws of the unconstrained z.
+between draws of the unconstrained z. `--form` gives the run the model with all its laws, without its
+density, or as a function alone (see `benchmarks.zoo.forms`).
 """
 
 import argparse
@@ -20,13 +21,14 @@ import numpy as np
 
 import tsnl
 from benchmarks.zoo import ZOO, Entry
+from benchmarks.zoo.forms import FORMS, as_form
 from benchmarks.zoo.references import load
 from tsnl.evaluate.metrics import c2st, sliced_wasserstein
 
 OUT = Path(__file__).parent / "trials.csv"
 FIELDS = (
-    "name", "half", "simulations", "seed", "sliced_wasserstein", "c2st", "worst_bias", "worst_sd_ratio",
-    "seconds", "r_hat", "ess", "gain", "moved", "code", "error",
+    "name", "half", "form", "simulations", "seed", "sliced_wasserstein", "c2st", "worst_bias",
+    "worst_sd_ratio", "seconds", "r_hat", "ess", "gain", "moved", "code", "error",
 )  # fmt: skip
 C2ST_DRAWS = 1000
 
@@ -56,10 +58,10 @@ def _some(draws: np.ndarray) -> np.ndarray:
     return np.random.default_rng(0).permutation(draws)[:C2ST_DRAWS]
 
 
-def infer(entry: Entry, simulations: int, seed: int) -> tuple[np.ndarray, dict[str, float]]:
+def infer(entry: Entry, form: str, simulations: int, seed: int) -> tuple[np.ndarray, dict[str, float]]:
     """Draws of z, (n, size), and how sampling went."""
     result = tsnl.infer(
-        entry.model, entry.prior, entry.series, method_for(simulations),
+        as_form(entry.model, form), entry.prior, entry.series, method_for(simulations),
         inputs=entry.inputs, seed=seed, progress=False,
     )  # fmt: skip
     z = np.asarray(result.posterior.z, dtype=np.float64).reshape(-1, entry.prior.size)
@@ -70,18 +72,19 @@ def infer(entry: Entry, simulations: int, seed: int) -> tuple[np.ndarray, dict[s
     return z, {key: float(facts.get(key, np.nan)) for key in ("r_hat", "ess", "gain", "moved")}
 
 
-def trial(entry: Entry, simulations: int, seed: int) -> dict[str, Any]:
+def trial(entry: Entry, form: str, simulations: int, seed: int) -> dict[str, Any]:
     """One row of the table."""
     row: dict[str, Any] = {
         "name": entry.name,
         "half": entry.half,
+        "form": form,
         "simulations": simulations,
         "seed": seed,
         "code": code(),
     }
     reference, begin = load(entry.name).draws, time.perf_counter()
     try:
-        z, sampling = infer(entry, simulations, seed)
+        z, sampling = infer(entry, form, simulations, seed)
     except Exception as error:  # the table goes on: a failure is a finding
         seconds = time.perf_counter() - begin
         text = f"{type(error).__name__}: {error}"[:300].replace("\n", " ")
@@ -128,6 +131,7 @@ def main() -> None:
     parser.add_argument("--names", default="")
     parser.add_argument("--simulations", default="100,500,2000,10000")
     parser.add_argument("--method-seeds", type=int, default=1, help="how many seeds, from 0")
+    parser.add_argument("--form", choices=FORMS, default="model", help="what the run is given of it")
     parser.add_argument("--out", type=Path, default=OUT)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -137,13 +141,14 @@ def main() -> None:
     for entry in chosen:
         if not entry.path.exists():
             print(f"{entry.name} is left out: it has no reference yet", flush=True)
-    there = {(row["name"], int(row["simulations"]), int(row["seed"])) for row in read(options.out)}
+    form, rows = options.form, read(options.out)
+    there = {(row["name"], row["form"], int(row["simulations"]), int(row["seed"])) for row in rows}
     for simulations in map(int, options.simulations.split(",")):
         for entry in entries:
             for seed in range(options.method_seeds):
-                if (entry.name, simulations, seed) in there:
+                if (entry.name, form, simulations, seed) in there:
                     continue
-                row = trial(entry, simulations, seed)
+                row = trial(entry, form, simulations, seed)
                 append(options.out, row)
                 print(", ".join(f"{key} {value}" for key, value in row.items()), flush=True)
 

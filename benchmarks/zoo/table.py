@@ -22,14 +22,14 @@ from tsnl.evaluate.metrics import sliced_wasserstein
 
 FIGURES = ("sliced_wasserstein", "c2st", "worst_bias", "worst_sd_ratio", "seconds")
 FEW, MANY = 500, 10_000  # budgets to compare
-Cells = dict[tuple[str, str, int], dict[str, Any]]  # (half, name, simulations) to figures
+Cells = dict[tuple[str, str, str, int], dict[str, Any]]  # (half, name, form, simulations) to figures
 
 
 def collect(rows: list[dict[str, str]]) -> Cells:
     """The median over seeds of each figure, and the number of failures."""
     groups = defaultdict(list)
     for row in rows:
-        groups[row["half"], row["name"], int(row["simulations"])].append(row)
+        groups[row["half"], row["name"], row["form"], int(row["simulations"])].append(row)
     return {
         key: {figure: float(np.median([_value(row, figure) for row in some])) for figure in FIGURES}
         | {"failures": sum(bool(row["error"]) for row in some)}
@@ -54,15 +54,15 @@ def by_chance(name: str, num_splits: int = 5) -> float:
 def markdown(cells: Cells) -> str:
     """One line for each entry and budget."""
     lines = [
-        "| half | model | simulations | sliced Wasserstein | by chance | C2ST | worst bias "
+        "| half | model | given as | simulations | sliced Wasserstein | by chance | C2ST | worst bias "
         "| worst sd ratio | seconds | failures |",
-        "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+        "|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
-    chance = {name: by_chance(name) for _, name, _ in cells}
-    for (half, name, simulations), found in sorted(cells.items()):
+    chance = {name: by_chance(name) for _, name, _, _ in cells}
+    for (half, name, form, simulations), found in sorted(cells.items()):
         distance, *others = (_text(found[figure]) for figure in FIGURES)
         figures = " | ".join([distance, _text(chance[name]), *others])
-        lines.append(f"| {half} | {name} | {simulations:,} | {figures} | {found['failures']} |")
+        lines.append(f"| {half} | {name} | {form} | {simulations:,} | {figures} | {found['failures']} |")
     return "\n".join(lines)
 
 
@@ -71,22 +71,22 @@ def _text(value: float) -> str:
 
 
 def summarise(cells: Cells) -> dict[str, Any]:
-    """For each half and budget: median and worst; and how many entries gain from more simulations."""
+    """Of each half, form and budget, median and worst; and how many entries gain by more simulations."""
     found: dict[str, Any] = {}
-    for half in sorted({half for half, _, _ in cells}):
-        budgets = sorted({simulations for of, _, simulations in cells if of == half})
-        found[half] = {
-            str(n): _over_entries([c for (of, _, m), c in cells.items() if (of, m) == (half, n)])
-            for n in budgets
+    for half, form in sorted({(half, form) for half, _, form, _ in cells}):
+        here = {(name, n): c for (of, name, as_, n), c in cells.items() if (of, as_) == (half, form)}
+        part = {
+            str(n): _over_entries([c for (_, m), c in here.items() if m == n])
+            for n in sorted({n for _, n in here})
         }
-        names = {name for of, name, _ in cells if of == half}
         pairs = [
-            [cells[half, name, n]["sliced_wasserstein"] for n in (FEW, MANY)]
-            for name in sorted(names)
-            if all((half, name, n) in cells for n in (FEW, MANY))
+            [here[name, n]["sliced_wasserstein"] for n in (FEW, MANY)]
+            for name in sorted({name for name, _ in here})
+            if all((name, n) in here for n in (FEW, MANY))
         ]
         better = sum(many < few for few, many in pairs)
-        found[half][f"better_at_{MANY}_than_at_{FEW}"] = f"{better} of {len(pairs)}"
+        part[f"better_at_{MANY}_than_at_{FEW}"] = f"{better} of {len(pairs)}"
+        found.setdefault(half, {})[form] = part
     return found
 
 

@@ -8,6 +8,7 @@ import pytest
 
 import tsnl
 from benchmarks.zoo import ZOO
+from benchmarks.zoo.forms import as_form
 from benchmarks.zoo.references import MAX_R_HAT, MIN_ESS, load
 from benchmarks.zoo.run import append, measure, method_for, read
 from benchmarks.zoo.table import by_chance, collect, markdown, summarise
@@ -80,6 +81,20 @@ def test_method_has_the_budget():
     assert sum(method.sizes) == 500
 
 
+@pytest.mark.parametrize("name", ["poisson_ar", "reservoir"])
+def test_forms_are_the_same_simulator(name):
+    entry = ZOO[name]
+    kwargs = {"seed": 3, "length": entry.length, "inputs": entry.inputs, "theta": entry.truth}
+    right = entry.model.simulate(**kwargs)
+    unseen = as_form(entry.model, "unseen")
+    assert not unseen.has_density
+    np.testing.assert_array_equal(unseen.simulate(**kwargs), right)
+    box = as_form(entry.model, "box")
+    assert not isinstance(box, tsnl.StateSpaceModel)
+    np.testing.assert_allclose(box.simulate(**kwargs).mean(), right.mean(), atol=2 * right.std())
+    assert as_form(entry.model, "model") is entry.model
+
+
 def test_table(tmp_path):
     path = tmp_path / "trials.csv"
     figures = {"c2st": 0.6, "worst_bias": 0.1, "worst_sd_ratio": 1.1, "seconds": 2.0}
@@ -88,13 +103,14 @@ def test_table(tmp_path):
         ("ricker", "report", 10_000, 0.2),
         ("shares", "report", 500, 0.3),
     ):
-        row = {"name": name, "half": half, "simulations": simulations, "seed": 0}
+        row = {"name": name, "half": half, "form": "model", "simulations": simulations, "seed": 0}
         append(path, row | figures | {"sliced_wasserstein": distance})
-    append(path, {"name": "shares", "half": "report", "simulations": 10_000, "seed": 0, "error": "bad"})
+    failed = {"name": "shares", "half": "report", "form": "model", "simulations": 10_000, "seed": 0}
+    append(path, failed | {"error": "bad"})
     cells = collect(read(path))
-    assert "| report | shares | 10,000 | failed |" in markdown(cells)
+    assert "| report | shares | model | 10,000 | failed |" in markdown(cells)
     assert 0.02 < by_chance("shares") < 0.15  # 1,844 draws: about one over the root of half as many
-    summary = summarise(cells)["report"]
+    summary = summarise(cells)["report"]["model"]
     assert summary["500"]["median_sliced_wasserstein"] == pytest.approx(0.35)
     assert summary["10000"]["failures"] == 1
     assert summary["10000"]["worst_sliced_wasserstein"] is None  # not a number: it failed
