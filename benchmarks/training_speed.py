@@ -14,11 +14,11 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from tsnl.kernel import Decays, KernelSpec, Lags, Mixture, ensemble, fit_scaling, training
+from tsnl.kernel import Decays, KernelSpec, Lags, Mixture, fit_scaling, training
 from tsnl.kernel.examples import Simulated
 from tsnl.kernel.learn import learn
 from tsnl.kernel.training import Training
-from tsnl.runtime.compilation import visible_cores
+from tsnl.runtime import cores
 
 SERIES, LENGTH, STEPS, TIMES = 4000, 120, 300, 3
 OPTIONS = Training(min_steps=STEPS, max_steps=STEPS)
@@ -35,14 +35,14 @@ def simulate() -> Simulated:
     return Simulated(y[..., None], np.zeros((SERIES, LENGTH, 0)), z)
 
 
-def seconds(simulated: Simulated, piece: int, cores: int) -> float:
+def seconds(simulated: Simulated, piece: int, number: int) -> float:
     """The median time of a fit, after one that compiles."""
     spec = KernelSpec(
         head=Mixture(), memory=(Lags(4), Decays()), d_y=1, d_u=0, size=2, num_members=OPTIONS.num_members
     )
     scaling = fit_scaling(simulated.series, simulated.z, ("none",), None)
     chosen, taken = np.ones(SERIES, dtype=bool), []
-    training.PIECE, ensemble.visible_cores = piece, lambda: cores
+    training.PIECE, cores.visible_cores = piece, lambda: number
     jax.clear_caches()
     for _ in range(TIMES + 1):
         begin = time.perf_counter()
@@ -53,12 +53,12 @@ def seconds(simulated: Simulated, piece: int, cores: int) -> float:
 
 def main() -> None:
     """Measure and write."""
-    simulated, piece, cores = simulate(), training.PIECE, visible_cores()
+    simulated, piece, number = simulate(), training.PIECE, cores.visible_cores()
     once = seconds(simulated, AT_ONCE, 1)
     pieces = seconds(simulated, piece, 1)
-    spread = seconds(simulated, piece, cores)
+    spread = seconds(simulated, piece, number)
     found = {
-        "cores": cores,
+        "cores": number,
         "seconds_at_once_on_one_core": round(once, 2),
         "pieces_over_at_once": round(pieces / once, 3),
         "all_cores_over_one": round(spread / pieces, 3),

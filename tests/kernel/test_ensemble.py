@@ -14,6 +14,7 @@ from tsnl.kernel.examples import Examples
 from tsnl.kernel.member import Member, first_of
 from tsnl.kernel.split import split
 from tsnl.kernel.training import Training
+from tsnl.runtime import cores
 
 TRACES = []
 
@@ -129,9 +130,9 @@ def test_reproducible_to_the_bit():
     np.testing.assert_array_equal(fitted()[0].head.weights, again.head.weights)
 
 
-@pytest.mark.parametrize("cores", [1, 4])
-def test_the_number_of_cores_does_not_matter(cores, monkeypatch):
-    monkeypatch.setattr(ensemble, "visible_cores", lambda: cores)
+@pytest.mark.parametrize("number", [1, 4])
+def test_the_number_of_cores_does_not_matter(number, monkeypatch):
+    monkeypatch.setattr(cores, "visible_cores", lambda: number)
     again, _ = fitted.__wrapped__()
     np.testing.assert_array_equal(fitted()[0].head.weights, again.head.weights)
 

@@ -1,6 +1,5 @@
 """Examples in, fitted ensemble out: no windowing and no splitting of its own."""
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import equinox as eqx
@@ -13,7 +12,7 @@ from tsnl.kernel.descent import descend
 from tsnl.kernel.examples import Examples
 from tsnl.kernel.member import Member
 from tsnl.kernel.training import Training, num_looks
-from tsnl.runtime.compilation import visible_cores
+from tsnl.runtime.cores import on_all_cores
 from tsnl.runtime.reader import option
 
 RETRIES, SMALLER = 3, 0.3
@@ -110,8 +109,7 @@ def _descend_each(
         return jax.block_until_ready(eqx.filter(trained, eqx.is_array))
 
     one(0, course.at[1].set(0.0))  # no steps
-    with ThreadPoolExecutor(visible_cores()) as pool:
-        found = list(pool.map(one, range(len(use))))
+    found = on_all_cores(one, range(len(use)))
     fitted = jax.tree.map(lambda *x: jnp.stack(x), *(member for member, _, _ in found))
     history, losses = (np.stack([np.asarray(one[i]) for one in found], axis=-1) for i in (1, 2))
     return eqx.combine(fitted, static), history, losses

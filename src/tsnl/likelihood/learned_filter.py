@@ -22,7 +22,7 @@ from tsnl.models.base import State, StateSpaceModel
 from tsnl.problem.prior import Prior
 from tsnl.sampling import resampling
 
-TOGETHER = 8  # filters that run side by side
+TOGETHER = 8  # filters of one call, side by side
 IMPOSSIBLE = -1e4  # what a row adds that no particle can explain: finite, so that means stay finite
 
 
@@ -87,8 +87,7 @@ def log_likelihoods(
 ) -> Float[Array, " n"]:
     """Of n series, each at a z of its own."""
     known = None if inputs is None else jnp.asarray(inputs)
-    each = (keys, jnp.asarray(z), jnp.asarray(rows), known)
-    return jax.lax.map(lambda now: filter_(*now), each, batch_size=TOGETHER)
+    return jax.vmap(filter_)(keys, jnp.asarray(z), jnp.asarray(rows), known)
 
 
 def _pairs(inputs: Float[Array, "T ..."] | None, length: int) -> Float[Array, "T 2 d_u"]:

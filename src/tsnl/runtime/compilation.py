@@ -59,12 +59,3 @@ def make_room() -> None:
         return  # another system, or hidden
     if pieces > most // 2:
         jax.clear_caches()
-
-
-def visible_cores() -> int:
-    """Threads that compiled programs are cut up for; the last bits of their sums depend on it."""
-    asked = os.environ.get("NPROC", "")
-    if asked.isdecimal() and int(asked) > 0:
-        return int(asked)
-    mine = getattr(os, "sched_getaffinity", None)  # not everywhere
-    return len(mine(0)) if mine is not None else os.cpu_count() or 1

@@ -10,7 +10,7 @@ import numpy as np
 
 from tsnl.methods.api import Inference, Method
 from tsnl.problem import Problem
-from tsnl.runtime.compilation import visible_cores
+from tsnl.runtime.cores import visible_cores
 from tsnl.runtime.reader import remedy
 from tsnl.store import codec
 from tsnl.store.files import read_json, seal_of_arrays, write_json

@@ -7,15 +7,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from tsnl.likelihood.learned_filter import LearnedFilter, log_likelihoods
+from tsnl.likelihood.learned_filter import TOGETHER, LearnedFilter, log_likelihoods
 from tsnl.likelihood.particle import whole_rows
 from tsnl.problem import Problem
+from tsnl.runtime.cores import on_all_cores
 from tsnl.sampling import Draws
 
 STAGES, MOST_STAGES = 3, 6  # the filter runs around the posterior, and again around what that gave
 RUNS = 12  # of the filter, for each coefficient to be found, where there are few simulations
 FEW, MOST_GROWTH = 500, 4.0  # simulations; times as many runs where there are more of them, at most
-BLOCK = 32  # filters of one compiled call; simulated series that judge; runs that measure the noise
+BLOCK = 32  # runs come in so many; simulated series that judge; runs that measure the noise
 FEWEST, FIRST, MOST = 320, 640, 1280  # particles: at least, at first and at most
 WORK = 1e8  # particles x their entries x rows x runs, about a minute
 VARIANCE, LEAST_VARIANCE = 0.5, 0.05  # of a log-likelihood: to aim at, and what is never trusted to
@@ -69,16 +70,12 @@ class Runner:
         return replace(self, filter_=filter_)
 
     def __call__(self, key: Key[Array, ""], z: Float[np.ndarray, "n size"]) -> Float[np.ndarray, " n"]:
-        """Log-likelihoods of the observed series, at n points, n a multiple of `BLOCK`."""
+        """Log-likelihoods of the observed series, at n points, n a multiple of `TOGETHER`."""
         total = np.zeros(len(z))
         for i, (rows, u) in enumerate(zip(self.panel, self.inputs, strict=True)):
-            own = jnp.broadcast_to(rows, (BLOCK, *rows.shape))
-            known = None if u is None else jnp.broadcast_to(u, (BLOCK, *u.shape))
-            for first in range(0, len(z), BLOCK):
-                part = slice(first, first + BLOCK)
-                total[part] += self.series(
-                    jax.random.fold_in(key, len(z) * i + first), z[part], own, known
-                )
+            own = jnp.broadcast_to(rows, (len(z), *rows.shape))
+            known = None if u is None else jnp.broadcast_to(u, (len(z), *u.shape))
+            total += self.series(jax.random.fold_in(key, i), z, own, known)
         return total
 
     def series(
@@ -88,10 +85,16 @@ class Runner:
         rows: Float[Array | np.ndarray, "n T ..."],
         inputs: Float[Array | np.ndarray, "n T d_u"] | None,
     ) -> Float[np.ndarray, " n"]:
-        """Log-likelihoods of `BLOCK` series, each at a point of its own."""
-        points = z.astype(jnp.result_type(float))
-        found = log_likelihoods(jax.random.split(key, BLOCK), self.filter_, points, rows, inputs)
-        return np.asarray(found, dtype=float)
+        """Log-likelihoods of n series, each at a point of its own, on all cores."""
+        keys, points = jax.random.split(key, len(z)), z.astype(jnp.result_type(float))
+
+        def some(first: int) -> Float[np.ndarray, " some"]:
+            part = slice(first, first + TOGETHER)
+            known = None if inputs is None else inputs[part]
+            found = log_likelihoods(keys[part], self.filter_, points[part], rows[part], known)
+            return np.asarray(found, dtype=float)
+
+        return np.concatenate(on_all_cores(some, range(0, len(z), TOGETHER)))
 
 
 def num_points(size: int, growth: float = 1.0) -> int:
