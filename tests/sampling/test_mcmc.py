@@ -1,3 +1,4 @@
+from dataclasses import replace
 from functools import cache
 
 import equinox as eqx
@@ -127,6 +128,17 @@ def test_it_gives_up_after_the_extensions():
     assert found.z.shape == (4, 150, 3)
     assert not found.healthy
     np.testing.assert_allclose(found.ess, ess(found.z).min())
+
+
+def test_chains_that_mix_go_on_for_more_draws_without_a_word():
+    few = MCMC("random_walk", num_chains=4, num_warmup=200, num_draws=50, max_r_hat=1.5, min_ess=40)
+    more = replace(few, target_ess=160)
+    found = sample(jax.random.key(0), GAUSSIAN, jnp.zeros((4, 3)), jnp.eye(3), more)
+    assert found.ess >= 160
+    never = replace(few, target_ess=10**6, max_extensions=6)
+    found = sample(jax.random.key(0), GAUSSIAN, jnp.zeros((4, 3)), jnp.eye(3), never)
+    assert found.healthy
+    assert not found.health_note
 
 
 def test_one_parameter_by_random_walk_and_more_by_the_mixed_transition():

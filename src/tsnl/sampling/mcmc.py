@@ -36,6 +36,8 @@ class MCMC:
         num_draws: kept draws of each chain, at first.
         max_r_hat: sample on while any coordinate's R-hat is above this.
         min_ess: sample on while any coordinate's effective sample size is below this.
+        target_ess: of chains that have reached all that, sample on while it is below this too; None asks
+            for no more, and lets T-SNL and SNL ask for more where there are more simulations.
         max_extensions: how often to go on for as many draws again, before giving up.
     """
 
@@ -45,6 +47,7 @@ class MCMC:
     num_draws: int = 300
     max_r_hat: float = 1.01
     min_ess: int = 1000
+    target_ess: int | None = None
     max_extensions: int = 10
 
     def __post_init__(self) -> None:
@@ -143,7 +146,7 @@ def sample(
     num_refits = min(TRANSITIONS[transition].num_refits, options.max_extensions)
     moves = [(transition, tuning)]
     kept: list[State] = []
-    wanted, num_blocks = 0, 0
+    wanted, num_blocks, mixed = 0, 0, False
     for left in reversed(range(options.max_extensions + 1)):
         wanted += options.num_draws
         while len(kept) * BLOCK < wanted:
@@ -153,8 +156,11 @@ def sample(
             kept.append(jax.tree.map(np.asarray, path))
             num_blocks += 1
         draws = Draws.of(kept, wanted, num_restarted, options)
-        if draws.healthy or not left:
+        mixed |= draws.healthy
+        if not left or (draws.healthy and draws.ess >= (options.target_ess or 0)):
             break
+        if mixed:
+            continue  # more of the same
         in_the_end = draws.ess * (1 + left * options.num_draws / wanted)
         hard = left >= TURNS and options.transition == "auto" and in_the_end < HARD * options.min_ess
         if not num_refits and not (hard and len(moves) == 1):

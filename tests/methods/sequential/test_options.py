@@ -12,6 +12,7 @@ from tsnl.methods import TSNL
 from tsnl.methods.sequential.options import split_budget
 from tsnl.methods.sequential.tsnl import FINE
 from tsnl.problem import Problem
+from tsnl.sampling import MCMC
 
 
 @given(st.integers(1, 10**6))
@@ -42,6 +43,15 @@ def test_a_round_is_cut_by_the_cost_and_there_is_none_after_the_last():
 def problem(inputs=None):
     prior = tsnl.Prior(Q=dist.LogNormal(0.0, 1.0))
     return Problem.of(tsnl.models.LinearGaussian(), prior, np.sin(np.arange(50.0)), inputs)
+
+
+def test_the_answer_has_more_draws_where_there_are_more_simulations():
+    def target(simulations, **options):
+        return TSNL(budget=simulations, sampler=MCMC(**options)).answer_sampler.target_ess
+
+    assert [target(n) for n in (20, 250, 500, 1000, 10_000)] == [1000, 1000, 2000, 4000, 4000]
+    assert target(10_000, min_ess=50) == 200
+    assert target(10_000, target_ess=700) == 700
 
 
 def test_many_simulations_get_a_kernel_with_more_weights():

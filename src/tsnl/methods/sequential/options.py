@@ -23,6 +23,7 @@ from tsnl.simulation import Table
 Strategy = Literal["all", "last", "best"]
 # Simulations from which on there are so many rounds.
 ROUNDS = ((400, 8), (200, 5), (50, 3), (1, 2))
+FEW, MOST_GROWTH = 250, 4.0  # simulations; times as many effective draws where there are more, at most
 
 
 def split_budget(simulations: int) -> tuple[int, ...]:
@@ -89,6 +90,13 @@ class Sequential(Method):
         if self.budget is not None:
             return split_budget(self.budget)
         return (self.simulations,) * self.rounds
+
+    @property
+    def answer_sampler(self) -> MCMC:
+        """How the answer is sampled: the noise of its draws is to shrink with more simulations too."""
+        growth = min(max(sum(self.sizes) / FEW, 1.0), MOST_GROWTH)
+        target = self.sampler.target_ess or round(growth * self.sampler.min_ess)
+        return replace(self.sampler, target_ess=target)
 
     def num_views(self, problem: Problem) -> int:
         """Series that each simulated path of states is observed by."""

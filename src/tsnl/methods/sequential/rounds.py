@@ -112,9 +112,9 @@ def one_round(
     supported = supported_power(values(posterior.likelihood, simulated.there.z))
     power = min(1.0, max(BENEFIT * trusted, supported))
     posterior = posterior.to_the_power(power if draft else 1.0)
-    sampler = options.sampler
+    sampler = options.answer_sampler
     if draft:
-        sampler = draft_sampler(sampler, options.sizes[state.number + 1])
+        sampler = draft_sampler(options.sampler, options.sizes[state.number + 1])
     points, spread = where_to_start(simulated, state.z)
     draws = sample_posterior(keys[2], posterior, points, sampler, spread)
     clock.append(time.perf_counter())

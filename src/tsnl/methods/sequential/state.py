@@ -123,6 +123,7 @@ def draft_sampler(sampler: MCMC, num_proposals: int) -> MCMC:
         num_draws=min(sampler.num_draws, wanted),
         max_r_hat=max(sampler.max_r_hat, 1.2),
         min_ess=min(sampler.min_ess, 40),
+        target_ess=None,
     )
 
 

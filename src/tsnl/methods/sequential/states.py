@@ -203,7 +203,7 @@ def correct(
         if stage + 1 >= STAGES - draft and outside <= OUTSIDE and moved <= MOVED:
             break
     if not draft:
-        draws = sample_posterior(keys[2], target, points, options.sampler, spread)
+        draws = sample_posterior(keys[2], target, points, options.answer_sampler, spread)
     assert correction is not None
     facts |= {"particles": runner.num_particles, "variance": variance, "stages": stage + 1}
     facts["outside"] = correction.beyond(draws.z.reshape(-1, z.shape[1]))
