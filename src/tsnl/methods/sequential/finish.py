@@ -6,6 +6,7 @@ import jax
 from jaxtyping import Array, Key
 
 from tsnl.methods.sequential.options import Sequential
+from tsnl.methods.sequential.simulated import Simulated
 from tsnl.methods.sequential.state import RoundState, shift
 from tsnl.methods.sequential.states import mend
 from tsnl.methods.sequential.transition import has_paths
@@ -15,9 +16,9 @@ STATES = 2**31 - 1  # the number of the last step's key
 ENOUGH = 40  # simulations from which on the last round is aimed by the states
 
 
-def knows_states(problem: Problem, options: Sequential, state: RoundState) -> bool:
+def knows_states(problem: Problem, options: Sequential, simulated: Simulated) -> bool:
     """Whether the law of the states can be learned."""
-    return options.keeps_states(problem) and has_paths(state.simulated)
+    return options.keeps_states(problem) and has_paths(simulated)
 
 
 def is_before_last(options: Sequential, state: RoundState) -> bool:

@@ -63,13 +63,15 @@ def run(
     while not (status := why_stop(problem, options, state)):
         report_progress(progress, options, state)
         state = one_round(key, problem, options, state)
-        if is_before_last(options, state) and knows_states(problem, options, state):
+        if is_before_last(options, state) and knows_states(problem, options, state.simulated):
             state = finish(key, problem, options, state, draft=True)
         if store is not None:
             store.keep_round(state.number, state.saved())
-    if knows_states(problem, options, state):
+    if knows_states(problem, options, state.simulated):
         progress.now(len(options.sizes), "filtering with learned dynamics")
         state = finish(key, problem, options, state)
+        if state.correction is None:
+            state = learn_alone(key, problem, options, state)
     progress.now(len(options.sizes), status)
     return outcome(problem, state, status)
 
@@ -78,7 +80,7 @@ def one_round(
     key: Key[Array, ""], problem: Problem, options: Sequential, state: RoundState
 ) -> RoundState:
     """One round: pure, but for the clock; the key is that of the whole run."""
-    key_simulate, key_rounds, key_lag = jax.random.split(key, 3)
+    key_simulate, key_rounds, _ = jax.random.split(key, 3)
     keys = jax.random.split(jax.random.fold_in(key_rounds, state.number), 4)
     rng = np.random.default_rng(np.asarray(jax.random.key_data(keys[3])))
     clock = [time.perf_counter()]
@@ -90,8 +92,23 @@ def one_round(
         z = propose(keys[0], rng, problem, state.z, count, options.widen**power)
         keep = options.keeps_states(problem)
         simulated = simulate_at(key_simulate, problem, state.simulated, z, keep)
-    clock.append(time.perf_counter())
+    return learn_from(key, problem, options, state, simulated, clock)
 
+
+def learn_from(
+    key: Key[Array, ""],
+    problem: Problem,
+    options: Sequential,
+    state: RoundState,
+    simulated: Simulated,
+    clock: list[float],
+    alone: bool = False,
+) -> RoundState:
+    """What a round makes of its simulations; alone, where the law of the states has no say."""
+    _, key_rounds, key_lag = jax.random.split(key, 3)
+    keys = jax.random.split(jax.random.fold_in(key_rounds, state.number), 4)
+    rng = np.random.default_rng(np.asarray(jax.random.key_data(jax.random.fold_in(keys[3], 1))))
+    clock.append(time.perf_counter())
     draft = is_draft(problem, options, simulated, state.number)
     chosen = choose(options.strategy, simulated, problem, options.sizes[state.number])
     form = decide_form(key_lag, problem, options, simulated, chosen, state)
@@ -100,8 +117,8 @@ def one_round(
     effort = DRAFT if draft else 1.0
     given = (scaling, simulated.all, chosen, patterns, options.training, effort)
     before = copy.deepcopy(rng)
-    compact = draft and not is_hard(problem, options, simulated)
-    spec = form.spec if compact else options.with_networks(form.spec, simulated.count)
+    hard = alone or is_hard(problem, options, simulated, draft)
+    spec = options.with_networks(form.spec, simulated.count) if hard else form.spec
     kernel, fit = learn_robustly(keys[1], rng, spec, *given)
     seen = (simulated.all, chosen, options.training.held_out)
     trusted = 1.0 if form.spec.whole else trusted_power(keys[1], before, kernel, *seen)
@@ -132,13 +149,27 @@ def is_draft(problem: Problem, options: Sequential, simulated: Simulated, number
     return more and options.stop == "never"
 
 
-def is_hard(problem: Problem, options: Sequential, simulated: Simulated) -> bool:
-    """Whether a round that is only proposed from is to learn more than mixtures.
+def is_hard(problem: Problem, options: Sequential, simulated: Simulated, draft: bool) -> bool:
+    """Whether a round is to learn more than mixtures.
 
     Mixtures find the way to where the posterior is. Near it, from half of the simulations on, they may
-    not do; where the law of the states is learned, a filter aims the last round.
+    not do. Where the law of the states is learned, a filter has the last word.
     """
-    return not options.keeps_states(problem) and 2 * simulated.count >= sum(options.sizes)
+    late = not draft or 2 * simulated.count >= sum(options.sizes)
+    return late and not knows_states(problem, options, simulated)
+
+
+def learn_alone(
+    key: Key[Array, ""], problem: Problem, options: Sequential, state: RoundState
+) -> RoundState:
+    """The last round's simulations again, where the law of the states was not to be trusted."""
+    assert state.form is not None
+    if options.with_networks(state.form.spec, state.simulated.count) == state.form.spec:
+        return state
+    last, before = state.history[-1], replace(state, number=state.number - 1, history=state.history[:-1])
+    again = learn_from(key, problem, options, before, state.simulated, [time.perf_counter()], alone=True)
+    kept = {name: last[name] for name in ("states", "shift")}
+    return replace(again, history=(*before.history, again.history[-1] | kept))
 
 
 def where_to_start(simulated: Simulated, z: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
