@@ -10,6 +10,7 @@ import pytest
 import tsnl
 from tsnl import MCMC, TSNL, Training
 from tsnl.kernel import Mixture
+from tsnl.kernel.heads.stack import Stack
 from tsnl.methods.sequential import states
 from tsnl.models import LinearGaussian
 from tsnl.problem import Problem
@@ -74,6 +75,18 @@ def test_the_last_round_is_aimed_by_the_states(result):
     assert 2 <= facts[1]["stages"] <= 6
     assert facts[2]["stages"] >= 3
     assert result.history[1]["power"] == 1.0
+
+
+def test_networks_are_learned_where_the_filter_is_not_trusted(result, monkeypatch):
+    assert not isinstance(result.posterior.kernel.spec.head, Stack)
+    monkeypatch.setattr(states, "judge", lambda *_: np.full(32, -10.0))
+    alone = tsnl.infer(MODEL, PRIOR, SERIES, METHOD, seed=0, progress=False)
+    assert isinstance(alone.posterior.kernel.spec.head, Stack)
+    assert alone.posterior.likelihood.correction is None
+    assert len(alone.history) == len(result.history)
+    assert alone.history[-1]["states"]["gain"] == -states.CUT
+    assert sum(alone.history[-1]["weights"]) == pytest.approx(1)
+    assert alone.cost == result.cost
 
 
 @pytest.mark.slow
