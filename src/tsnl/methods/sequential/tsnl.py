@@ -47,9 +47,10 @@ class TSNL(Sequential):
             at most 16 entries, and 6,000 of them in all observed rows. The law of a row given its
             state is learned too where the model has no `log_observation`.
         networks: how many networks with recurrent memories are learned beside the kernel of mixtures,
-            and stacked with it by how well both foresee held-out series: in the last round, and where
-            the law of the states is not learned from half of the simulations on. None takes two from 40
-            simulations on, where `head` is a mixture and `memory` is empty.
+            and stacked with it by how well both foresee held-out series. A black box gets them from
+            half of the simulations on; where the law of the states is learned, they are left out unless
+            the filter with it is not to be trusted. None takes two from 40 simulations on, where `head`
+            is a mixture and `memory` is empty.
         gaps: whether the kernel learns to do with entries missing from its past; None does where the
             series has some. True lets a kernel from a complete series stand gaps in later data.
     """
