@@ -20,7 +20,7 @@ SLOPE, BEND = 20.0, 5.0  # prior sds of linear and quadratic terms, in nats for 
 LENGTHS = (1.5, 2.5, 4.0)  # of the smooth rest, in posterior sds
 SIZES = (0.0, 0.5, 1.5, 5.0)  # its sds, in nats
 NOISES = (0.7, 1.0, 1.5, 2.5)  # sds of a value, over what the filter's own variance says
-EDGE = 0.95  # share of the points within the reach of what they say
+EDGE = 0.99  # share of the points within the reach of what they say
 
 
 class Correction(eqx.Module):

@@ -41,7 +41,7 @@ from tsnl.sampling import Draws
 from tsnl.sampling.defensive import values
 
 LOWEST = 100.0  # nats below the best, where a value counts no less
-WIDEN = 1.3  # how much wider than the posterior to run the filter
+WIDEN = 1.6  # how much wider than the posterior to run the filter
 CUT = 3.0  # nats that one series can say for or against
 SLACK = 0.5  # nats that a kernel of few simulations, which has seen these series, may be ahead
 MOST_NOISE = 4.0  # variance of a log-likelihood, as far as it is believed
