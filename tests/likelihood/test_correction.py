@@ -74,5 +74,6 @@ def test_it_reaches_as_far_as_it_has_points():
     correction = fitted(quadratic, 0.1)
     x = (points(200) - CENTRE) @ np.linalg.inv(np.linalg.cholesky(COVARIANCE)).T
     assert float(correction.reach) < np.linalg.norm(x, axis=1).max()
-    assert correction.beyond(points(5000, seed=3)) == pytest.approx(0.05, abs=0.04)  # of 200 points
+    share = correction.beyond(points(5000, seed=3))  # a hundredth, up to the chance of 200 points
+    assert 0 < share < 0.01 + 4.5 * np.sqrt(0.01 * 0.99 / 200)
     assert correction.beyond(points(5000, seed=3, widen=0.5)) < 0.01
