@@ -63,8 +63,8 @@ class LearnedFilter(eqx.Module):
             thin = resampling.ess(weights) < 0.5 * n
             x = jnp.where(thin, x[ancestors], x)
             weights = jnp.where(thin, 1 / n, weights)
-            x = self.transition(key_move, x, centred, t, known)
-            density = self.observation(y, x, theta, z, t, u)
+            x, seen = self.transition(key_move, x, centred, t, known, jnp.ravel(y))
+            density = seen + self.observation(y, x, theta, z, t, u)
             missing = jnp.any(jnp.isnan(y))
             density = jnp.where(jnp.isnan(density), -jnp.inf, density)
             return _weigh(x, weights, jnp.where(missing, 0.0, density))

@@ -5,6 +5,7 @@ from typing import Protocol, runtime_checkable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from tsnl.kernel.fitted import Kernel
@@ -55,10 +56,12 @@ class LearnedObservation(eqx.Module):
     Attributes:
         kernel: of the rows.
         transition: whose units the states are in.
+        columns: of y, that it is of.
     """
 
     kernel: Kernel
     transition: Transition
+    columns: tuple[int, ...] = eqx.field(static=True)
 
     def __call__(
         self,
@@ -70,7 +73,7 @@ class LearnedObservation(eqx.Module):
         u: Float[Array, "..."] | None,
     ) -> Float[Array, " n"]:
         """Of all states at once; a row in which something is missing is not asked about."""
-        kernel, row = self.kernel, jnp.atleast_1d(jnp.nan_to_num(y))
+        kernel, row = self.kernel, jnp.nan_to_num(jnp.ravel(y))[np.array(self.columns)]
         own = jnp.zeros(0) if u is None else jnp.atleast_1d(u)
         states = self.transition.units(x)
         known = jnp.concatenate([jnp.broadcast_to(own, (len(x), len(own))), states], axis=1)
@@ -78,3 +81,19 @@ class LearnedObservation(eqx.Module):
         features = kernel.scaling.standardise_u(known)[None]
         log_q = kernel.log_probs(target, features, kernel.scaling.standardise_z(z))
         return log_q + jnp.sum(kernel.log_jacobian(row))
+
+
+class NoObservation(eqx.Module):
+    """Where all of a row is part of the state: its law is that of the state."""
+
+    def __call__(
+        self,
+        y: Float[Array, "..."],
+        x: Float[Array, "n d_x"],
+        theta: Theta,
+        z: Float[Array, " size"],
+        t: Array,
+        u: Float[Array, "..."] | None,
+    ) -> Float[Array, " n"]:
+        """It says no more."""
+        return jnp.zeros(len(x))

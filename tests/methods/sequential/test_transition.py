@@ -9,7 +9,7 @@ import pytest
 import tsnl
 from tsnl.kernel.training import Training
 from tsnl.methods.sequential.simulated import Simulated
-from tsnl.methods.sequential.transition import has_paths, learn_transition, time_profile
+from tsnl.methods.sequential.transition import followed, has_paths, learn_transition, time_profile
 from tsnl.models import LinearGaussian
 from tsnl.problem import Problem
 
@@ -63,7 +63,10 @@ def test_constants_and_values_of_before_are_not_learned():
     assert law.sources == (0, -1, 1)
     assert law.kernel.spec.d_y == 1
     x = jnp.asarray(np.tile([0.3, 2.0, 1.0], (4000, 1)), dtype=float)
-    new = np.asarray(law(jax.random.key(1), x, jnp.zeros(1), jnp.asarray(3), jnp.zeros((2, 0))))
+    row = jnp.zeros(1)
+    drawn = law(jax.random.key(1), x, jnp.zeros(1), jnp.asarray(3), jnp.zeros((2, 0)), row)
+    new, seen = (np.asarray(one) for one in drawn)
+    np.testing.assert_array_equal(seen, 0.0)
     np.testing.assert_array_equal(new[:, 0], np.float32(0.3))
     np.testing.assert_array_equal(new[:, 2], 2.0)
     assert abs(new[:, 1].mean() - 2.0) < 0.4  # a random walk of unit steps, from 480 of them
@@ -104,3 +107,26 @@ def test_the_profile_is_known_to_the_kernel():
     kernel = learn_transition(jax.random.key(0), 1, QUICK, simulated(states)).kernel
     assert kernel.spec.profile == (13, 1)
     assert kernel.scaling.standardise_u(jnp.zeros((13, 0))).shape == (13, 1)
+
+
+def test_paths_are_followed_until_they_leave_the_others():
+    paths = walk(40)
+    wild = paths.copy()
+    wild[3, 6:] = 1e6 * paths[3, 6:] ** 2 + 1e3
+    found = followed(wild, np.arange(40) >= 10, ("none",))
+    assert np.isnan(found[3, 7:]).all()
+    np.testing.assert_array_equal(found[3, :7], wild[3, :7])  # the row that leaves is a row like others
+    others = np.arange(40) != 3
+    np.testing.assert_array_equal(found[others], wild[others])
+
+
+def test_paths_that_are_far_apart_on_a_logarithmic_scale_alone_are_all_followed():
+    paths = np.exp(3.0 * walk(40))
+    np.testing.assert_array_equal(followed(paths, np.ones(40, bool), ("log",)), paths)
+    assert np.isnan(followed(paths, np.arange(40) < 10, ("none",))).any()
+
+
+def test_an_entry_that_most_paths_never_move_is_no_reason_to_leave_one():
+    states = np.zeros((40, 13, 1))
+    states[:5, 6:] = 1.0
+    np.testing.assert_array_equal(followed(states, np.ones(40, bool), ("none",)), states)

@@ -154,15 +154,18 @@ class Autoregressive(Head):
         features: Float[Array, "n F"],
         theta: Float[Array, " size"],
         settle: Settle | None = None,
+        known: Float[Array, " d_y"] | None = None,
     ) -> Float[Array, "n d_y"]:
         """The steps of `log_prob` the other way round, one component after the other.
 
-        `log_prob` knows of a count only what it is, so a later component is given the settled one.
+        `log_prob` knows of a count only what it is, so a later component is given the settled one. A
+        component that is `known`, and not NaN there, is not drawn, and those after it are given it.
         """
         d_y, n, c, theta = self.d_y, len(features), features.T, theta[:, None]
+        given = jnp.full(d_y, jnp.nan) if known is None else known
 
-        def one(residuals: Array, now: tuple[Array, Array, PyTree, Array]) -> tuple[Array, Array]:
-            j, key, part, first = now
+        def one(residuals: Array, now: tuple[Array, Array, PyTree, Array, Array]) -> tuple[Array, Array]:
+            j, key, part, first, value = now
             key_pick, key_noise = jax.random.split(key)
             mean, log_scale = self.affine(part, c, theta)
             (log_stretch, moved, log_rest), gaussians = self.rest(part, c, theta, residuals[:-1], first)
@@ -175,10 +178,14 @@ class Autoregressive(Head):
             y = mean + jnp.exp(log_scale) * residual
             if settle is not None:
                 y = settle(jnp.zeros((n, d_y), y.dtype).at[:, j].set(y))[:, j]
+            if known is not None:
+                y = jnp.where(jnp.isnan(value), y, value)
+            if known is not None or settle is not None:
                 residual = (y - mean) * jnp.exp(-log_scale)
             return residuals.at[j].set(level(residual, 4.0)), y
 
-        each = jnp.arange(d_y), jax.random.split(key, d_y), self.parts, jnp.asarray(earlier(d_y))
+        order = jnp.arange(d_y), jax.random.split(key, d_y)
+        each = (*order, self.parts, jnp.asarray(earlier(d_y)), given)
         return lax.scan(one, jnp.zeros((d_y, n)), each)[1].T
 
 

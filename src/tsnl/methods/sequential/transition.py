@@ -12,11 +12,18 @@ from tsnl.kernel.held_out import held_out_scores
 from tsnl.kernel.learn import learn
 from tsnl.kernel.scaling import CUT, MOVES
 from tsnl.kernel.training import Training
-from tsnl.likelihood.transition import LEARNED, Transition, repeated_entries
+from tsnl.likelihood.transition import (
+    LEARNED,
+    Transition,
+    order_learned,
+    repeated_entries,
+    seen_entries,
+)
 from tsnl.methods.sequential.simulated import Simulated
 
 FEWEST_PATHS = 10
 LONGER, MORE = 4, 1.4  # times the epochs and the fewest steps, and the most steps, of a kernel of rows
+REACH, USUAL = 5.0, 0.75  # times how far so many of the late paths go, where one is no longer followed
 TRIED = 0.25  # share of the steps that a scale of the states is tried with
 BENT = 16  # bent combinations of a state's entries
 BENDS = 32  # of them, random, for what time adds
@@ -39,8 +46,8 @@ def learn_transition(
 ) -> Transition:
     """A kernel of lag one of the states x_0..x_T, in which inputs of x_0 are those of x_1.
 
-    Entries that repeat one of the time before are not learned. Positive ones are on the scale, their own
-    or logarithmic, that predicts held-out paths better.
+    Entries that repeat one of the time before are not learned; those that rows show come first. Positive
+    ones are on the scale, their own or logarithmic, that predicts held-out paths better.
 
     Args:
         key: a JAX random key.
@@ -55,26 +62,28 @@ def learn_transition(
     """
     assert simulated.states is not None
     training, chosen = longer(training), whole_paths(simulated)
-    sources = np.array(repeated_entries(simulated.states[chosen]))
-    free = sources == LEARNED
-    if not free.any():
+    sources = repeated_entries(simulated.states[chosen])
+    columns = seen_entries(simulated.states[chosen], simulated.series[chosen], sources)
+    free, carried = order_learned(sources, columns), np.flatnonzero(np.array(sources) != LEARNED)
+    if not len(free):
         raise ValueError("The state never changes.")
     inputs = np.concatenate([simulated.inputs[:, :1], simulated.inputs], axis=1)
-    known = np.concatenate([inputs, np.nan_to_num(simulated.states[:, :, ~free])], axis=2)
+    known = np.concatenate([inputs, np.nan_to_num(simulated.states[:, :, carried])], axis=2)
     data = Arrays(simulated.states[:, :, free], known, simulated.z)
     spec = _spec(data.series[chosen], known.shape[2], size, training.num_members)
+    names, logs = ("none",) * spec.d_y, logarithmic(data.series[chosen], spec.integer)
+    near = data._replace(series=followed(data.series, late_paths(simulated, chosen), logs))
 
     def fitted(names: tuple[str, ...], share: float) -> Kernel:
         own, scaling = _scaled(spec, simulated, data, chosen, names)
         rng = np.random.default_rng(0)  # the same paths held out
-        return learn(key, rng, own, scaling, data, chosen, (), training, share)[0]
+        return learn(key, rng, own, scaling, near, chosen, (), training, share)[0]
 
-    names = ("none",) * spec.d_y
-    if (logs := logarithmic(data.series[chosen], spec.integer)) != names:
+    if logs != names:
         tried = [fitted(each, TRIED * effort) for each in (names, logs)]
-        scores = held_out_scores(key, tried, data, chosen, training.held_out)
+        scores = held_out_scores(key, tried, near, chosen, training.held_out)
         names = logs if scores[1].mean() > scores[0].mean() else names
-    return Transition(fitted(names, effort), tuple(sources.tolist()))
+    return Transition(fitted(names, effort), sources, columns)
 
 
 def late_paths(
@@ -83,6 +92,27 @@ def late_paths(
     """Those of later rounds, which are nearer the posterior, if they are enough."""
     late = chosen & (simulated.round_ >= simulated.round_.max() // 2)
     return late if late.sum() >= FEWEST_PATHS else chosen
+
+
+def followed(
+    states: Float[np.ndarray, "n times d_x"],
+    late: Bool[np.ndarray, " n"],
+    logs: tuple[str, ...],
+) -> Float[np.ndarray, "n times d_x"]:
+    """Paths until they leave where the posterior's are, NaN from the row after that on.
+
+    A path that explodes says nothing of the law near the posterior, and its residuals drown all others.
+    What is left out depends on the states before a row and never on the row itself, so that the law of
+    the rows that are kept is the same. How far paths go is measured on the scale of `logs`.
+    """
+    logged = np.array(logs) == "log"
+    scaled = np.where(logged, np.log(np.where(logged, states, 1.0)), states)
+    with np.errstate(invalid="ignore"):
+        off = np.abs(scaled - np.median(scaled[late], axis=(0, 1)))
+        reach = REACH * np.quantile(off[late].max(axis=1), USUAL, axis=0)
+        left = ((off > reach) & (reach > 0)).any(axis=2)
+    gone = np.cumsum(left, axis=1) - left > 0
+    return np.where(gone[:, :, None], np.nan, states)
 
 
 def logarithmic(states: Float[np.ndarray, "n times d_x"], integer: tuple[bool, ...]) -> tuple[str, ...]:
