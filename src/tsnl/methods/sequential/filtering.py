@@ -1,11 +1,12 @@
 """The filter with learned dynamics on the observed series: how many runs, of how many particles."""
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Bool, Float, Int, Key
 
 from tsnl.likelihood.learned_filter import TOGETHER, LearnedFilter, log_likelihoods
 from tsnl.likelihood.particle import whole_rows
@@ -17,9 +18,11 @@ STAGES, MOST_STAGES = 3, 6  # the filter runs around the posterior, and again ar
 RUNS = 12  # of the filter, for each coefficient to be found, where there are few simulations
 FEW, MOST_GROWTH = 500, 4.0  # simulations; times as many runs where there are more of them, at most
 BLOCK = 32  # runs come in so many; simulated series that judge; runs that measure the noise
-FEWEST, FIRST, MOST = 320, 640, 1280  # particles: at least, at first and at most
+FEWEST, FIRST, MOST = 320, 640, 2560  # particles: at least, at first and at most
 WORK = 1e8  # particles x their entries x rows x runs, about a minute
 VARIANCE, LEAST_VARIANCE = 0.5, 0.05  # of a log-likelihood: to aim at, and what is never trusted to
+MOST_VARIANCE = 8.0  # that is believed of one, and of what two runs differ by
+SWEEPS, RIDGE = 20, 2.0  # of the regression of variances, and its prior in points
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,19 @@ class Runner:
             total += self.series(jax.random.fold_in(key, i), z, own, known)
         return total
 
+    def look(self, key: Key[Array, ""], z: Float[np.ndarray, "n size"], variance: float) -> "Looks":
+        """The same, with what single runs vary by: the variance given, or what two runs at a point say.
+
+        Where it is large it differs from place to place, and the log of a noisy likelihood is too low by
+        half of it.
+        """
+        n, particles = len(z), np.full(len(z), self.num_particles)
+        if variance <= VARIANCE:
+            return Looks(z, self(key, z), np.full(n, variance), np.ones(n), particles)
+        one, other = (self(each, z) for each in jax.random.split(key))
+        square = np.minimum((one - other) ** 2 / 2, MOST_VARIANCE)
+        return Looks(z, (one + other) / 2, square, np.full(n, 2.0), particles)
+
     def series(
         self,
         key: Key[Array, ""],
@@ -121,3 +137,62 @@ def with_particles(
         wanted = now * 2.0 ** np.ceil(np.log2(variance / VARIANCE))
         runner = runner.with_particles(int(np.clip(wanted, now, most)))
     return runner, variance * now / runner.num_particles
+
+
+class Looks(NamedTuple):
+    """What filters said at some points.
+
+    Attributes:
+        z: the points.
+        value: the mean of the log-likelihoods of the runs at each.
+        square: a noisy estimate of the variance of one run.
+        runs, particles: how many of them, and in each.
+    """
+
+    z: Float[np.ndarray, "n size"]
+    value: Float[np.ndarray, " n"]
+    square: Float[np.ndarray, " n"]
+    runs: Float[np.ndarray, " n"]
+    particles: Int[np.ndarray, " n"]
+
+    def and_(self, more: "Looks") -> "Looks":
+        """These and others."""
+        return Looks(*(np.concatenate(pair) for pair in zip(self, more, strict=True)))
+
+    def at(self, some: Bool[np.ndarray, " n"]) -> "Looks":
+        """Some of them."""
+        return Looks(*(one[some] for one in self))
+
+    def levelled(
+        self, x: Float[np.ndarray, "n size"]
+    ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+        """Log-likelihoods without what noise takes from them, and their sds.
+
+        Args:
+            x: the points in units of the posterior, over which the variance is smooth.
+        """
+        share = self.particles / self.particles.max()  # one over the number of particles, up to a factor
+        variance = smooth_variance(x, self.square * share) / share
+        return self.value + variance / 2, np.sqrt(variance / self.runs)
+
+
+def smooth_variance(
+    x: Float[np.ndarray, "n size"], found: Float[np.ndarray, " n"]
+) -> Float[np.ndarray, " n"]:
+    r"""Variances that are linear in x on a logarithmic scale, from one noisy estimate of each.
+
+    An estimate from two runs is v times a chi-square of one degree of freedom, whose log-likelihood
+    \(-\tfrac12 \sum_i (\log v_i + s_i / v_i)\) is climbed by Fisher scoring: with a logarithmic link all
+    weights are equal.
+    """
+    design = np.concatenate([np.ones((len(x), 1)), x], axis=1)
+    gram = design.T @ design + RIDGE * np.diag([0.0, *np.ones(x.shape[1])])
+    weights = np.zeros(design.shape[1])
+    weights[0] = np.log(found.mean() + LEAST_VARIANCE)
+    limits = np.log(LEAST_VARIANCE), np.log(MOST_VARIANCE)
+    for _ in range(SWEEPS):
+        log_v = np.clip(design @ weights, *limits)
+        slope = design.T @ (found * np.exp(-log_v) - 1.0)
+        slope[1:] -= RIDGE * weights[1:]
+        weights += 0.5 * np.linalg.solve(gram, slope)
+    return np.exp(np.clip(design @ weights, *limits))

@@ -26,6 +26,7 @@ from tsnl.methods.sequential.filtering import (
     BLOCK,
     MOST_STAGES,
     STAGES,
+    Looks,
     Runner,
     with_particles,
 )
@@ -179,35 +180,49 @@ def correct(
     base, draws = state.posterior(problem), state.draws
     assert isinstance(base.likelihood, SurrogateLikelihood)
     learned = replace(base.likelihood, completion=None)  # a filter's likelihood is of those that end too
-    z, found, sds = np.zeros((0, problem.prior.size)), np.zeros(0), np.zeros(0)
-    correction, n = None, runner.num_points
+    looks, correction, n = None, None, runner.num_points
     for stage in range(MOST_STAGES):
         keys = jax.random.split(jax.random.fold_in(key, stage), 4)
         if stage < 2:  # the first look may be far off
             runner, variance = with_particles(keys[3], runner, draws, stage)
         rng = np.random.default_rng(np.asarray(jax.random.key_data(keys[0])))
         new = propose(keys[0], rng, problem, draws.z, n, WIDEN)
-        z, sds = np.concatenate([z, new]), np.concatenate([sds, np.full(n, np.sqrt(variance))])
-        found = np.concatenate([found, runner(keys[1], new)])
-        flat = draws.z.reshape(-1, z.shape[1])
+        found = runner.look(keys[1], new, variance)
+        looks = found if looks is None else looks.and_(found)
+        flat = draws.z.reshape(-1, new.shape[1])
         centre, spread = flat.mean(axis=0), np.atleast_2d(np.cov(flat.T))
-        height = found + _log_prior(problem, z)
-        near = height >= min(_best(height) - DEPTH, np.sort(height)[-n // 2])
-        gap = np.maximum(found, found.max() - LOWEST) - values(learned, z)
-        noise = sds * _doubt(height)
-        correction = fit_correction(z[near], gap[near], noise[near], centre, spread, MOST_STAGES * n)
-        target, points = base.corrected(correction), np.concatenate([z, flat[:: -(-len(flat) // 64)]])
+        correction = _learned(problem, learned, looks, centre, spread, MOST_STAGES * n)
+        target = base.corrected(correction)
+        points = np.concatenate([looks.z, flat[:: -(-len(flat) // 64)]])
         before = draws.z
         draws = sample_posterior(keys[2], target, points, draft_sampler(options.sampler, n), spread)
-        outside, moved = correction.beyond(draws.z.reshape(-1, z.shape[1])), shift(before, draws.z)
+        outside, moved = correction.beyond(draws.z.reshape(-1, new.shape[1])), shift(before, draws.z)
         if stage + 1 >= STAGES - draft and outside <= OUTSIDE and moved <= MOVED:
             break
     if not draft:
         draws = sample_posterior(keys[2], target, points, options.answer_sampler, spread)
     assert correction is not None
     facts |= {"particles": runner.num_particles, "variance": variance, "stages": stage + 1}
-    facts["outside"] = correction.beyond(draws.z.reshape(-1, z.shape[1]))
+    facts["outside"] = correction.beyond(draws.z.reshape(-1, new.shape[1]))
     return draws, correction
+
+
+def _learned(
+    problem: Problem,
+    learned: SurrogateLikelihood,
+    looks: Looks,
+    centre: Float[np.ndarray, " size"],
+    spread: Float[np.ndarray, "size size"],
+    capacity: int,
+) -> Correction:
+    """The difference of the two log-likelihoods; hopeless points have no say."""
+    height = looks.value + _log_prior(problem, looks.z)
+    near = height >= min(_best(height) - DEPTH, np.sort(height)[-capacity // (2 * MOST_STAGES)])
+    some = looks.at(near)
+    found, sds = some.levelled((some.z - centre) @ np.linalg.inv(np.linalg.cholesky(spread)).T)
+    gap = np.maximum(found, found.max() - LOWEST) - values(learned, some.z)
+    noise = sds * _doubt(height)[near]
+    return fit_correction(some.z, gap, noise, centre, spread, capacity)
 
 
 def _best(log_posterior: Float[np.ndarray, " n"]) -> float:
