@@ -5,9 +5,9 @@
 Each row of accuracy.csv is one observed series (seeds 0, 1, ...): total variation to the reference on a
 grid for one parameter; for four, five-fold C2ST with 500 simulations and sliced Wasserstein distance, in
 reference standard deviations, with more; how far the posterior mean is off in reference standard
-deviations, in which quantile of the posterior the truth lies, cost and seconds. Only the budget is
-given: the number in a run's name. Rows that are there already are not computed again; accuracy.json has
-the summary.
+deviations, in which quantile of the posterior the truth lies, cost, seconds, and the commit of the code.
+Only the budget is given: the number in a run's name. Rows that are there already are not computed again;
+accuracy.json has the summary, accuracy.md a table of it.
 """
 
 import argparse
@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import tsnl
+from benchmarks.zoo.run import code
 from paper import LINEAR, PREDATOR_PREY, VOLATILITY
 from paper.problems import linear_reference
 from paper.references import LINEAR_GRID, VOLATILITY_GRID, density, on_grid
@@ -37,6 +38,8 @@ TARGETS = {  # (must, aim) of the median error
     "predator-prey-2000": (0.25, 0.15),
     "predator-prey-20000": (0.15, 0.08),
 }
+HEAD = "| problem | simulations | distance | series | median (quartiles) | mean | worst | must | aim |"
+METRICS = {"TV": "total variation", "C2ST": "C2ST", "SW": "sliced Wasserstein"}
 SETTINGS = {"linear": LINEAR, "volatility": VOLATILITY, "predator-prey": PREDATOR_PREY}
 RUNS = {
     f"{kind}-{budget}": (SETTINGS[kind], tsnl.TSNL(budget=int(budget)))
@@ -52,6 +55,7 @@ FIELDS = [
     "truth_quantile",
     "cost",
     "seconds",
+    "code",
 ]
 
 
@@ -114,7 +118,7 @@ def evaluate(name, seed, setting, method):
     draws = np.stack([d.ravel() for d in result.coordinates().values()], axis=1)
     quantile = (draws < truth).mean(axis=0)
     extreme = quantile[np.argmax(np.abs(quantile - 0.5))]
-    row = [name, seed, metric, *figures, extreme, result.cost, seconds]
+    row = [name, seed, metric, *figures, extreme, result.cost, seconds, code()]
     return dict(zip(FIELDS, row, strict=True)), result
 
 
@@ -128,7 +132,9 @@ def summarise(rows):
         quantiles = [float(r["truth_quantile"]) for r in rows if r["run"] == name]
         must, aim = TARGETS[name]
         summary[name] = {
+            "metric": next(r["metric"] for r in rows if r["run"] == name),
             "series": len(errors),
+            "mean": round(float(np.mean(errors)), 4),
             "median": round(float(np.median(errors)), 4),
             "quartiles": np.percentile(errors, [25, 75]).round(4).tolist(),
             "worst": round(float(errors.max()), 4),
@@ -140,6 +146,23 @@ def summarise(rows):
             ),
         }
     return summary
+
+
+def as_table(summary):
+    """The summary in Markdown."""
+    lines = [HEAD, "|---|---:|---|---:|---|---:|---:|---:|---:|"]
+    for name, one in summary.items():
+        kind, simulations = name.rsplit("-", 1)
+        low, high = one["quartiles"]
+        median = f"**{one['median']:.3f}** ({low:.3f} to {high:.3f})"
+        cells = [kind, f"{int(simulations):,}", METRICS[one["metric"]], one["series"], median]
+        cells += [f"{one['mean']:.3f}", f"{one['worst']:.3f}", one["must"], one["aim"]]
+        lines.append(_row(cells))
+    return "\n".join(lines) + "\n"
+
+
+def _row(cells):
+    return "| " + " | ".join(map(str, cells)) + " |"
 
 
 def main():
@@ -164,6 +187,7 @@ def main():
                 writer.writerows(rows)
     summary = summarise(rows)
     (HERE / "accuracy.json").write_text(json.dumps(summary, indent=2) + "\n")
+    (HERE / "accuracy.md").write_text(as_table(summary))
     print(json.dumps(summary, indent=2))
 
 
