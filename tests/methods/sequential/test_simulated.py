@@ -59,6 +59,13 @@ def test_what_is_kept_is_read_again():
     assert longer.completion() is not None
 
 
+class Plain(tsnl.models.LinearGaussian):
+    """Seen as it is."""
+
+    def sample_observation(self, key, state, theta, t, u):
+        return state
+
+
 def test_views_are_kept_beside_their_series_and_cost_nothing():
     problem = Problem.of(MODEL, PRIOR, SERIES)
     z, key = np.zeros((3, 1)), jax.random.key(0)
@@ -75,6 +82,14 @@ def test_views_are_kept_beside_their_series_and_cost_nothing():
     assert np.isfinite(live).all()
     assert len(np.unique(live[:, 0, 0])) == 3
     assert np.isnan(every.series.reshape(3, 4, 20)[:, 3]).all()
+
+
+def test_views_that_are_all_the_same_are_one():
+    problem = Problem.of(Plain(), PRIOR, SERIES)
+    seen = simulate_at(jax.random.key(0), problem, Simulated.none(problem, 4, 3), np.zeros((3, 1)))
+    assert seen.views.shape == (2, 4, 20, 1)
+    assert seen.all.num_views == 1
+    np.testing.assert_array_equal(seen.all.series, seen.series)
 
 
 def test_states_are_kept_read_again_and_grown():
