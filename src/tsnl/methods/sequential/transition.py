@@ -23,7 +23,6 @@ from tsnl.methods.sequential.simulated import Simulated
 
 FEWEST_PATHS = 10
 LONGER, MORE = 4, 1.4  # times the epochs and the fewest steps, and the most steps, of a kernel of rows
-LARGER = 2.0  # times its step size: rows of few entries are less noisy
 REACH, USUAL = 5.0, 0.75  # times how far so many of the late paths go, where one is no longer followed
 TRIED = 0.25  # share of the steps that a scale of the states is tried with
 BENT = 16  # bent combinations of a state's entries
@@ -129,7 +128,6 @@ def longer(training: Training) -> Training:
     return replace(
         training,
         num_epochs=LONGER * training.num_epochs,
-        learning_rate=LARGER * training.learning_rate,
         min_steps=least,
         max_steps=max(least, round(MORE * training.max_steps)),
     )
