@@ -28,12 +28,12 @@ from tsnl.methods.sequential.simulated import (
     take_table,
 )
 from tsnl.methods.sequential.state import (
-    Form,
     RoundState,
     RoundStore,
     draft_sampler,
     mended_note,
     record,
+    restore,
     unsettled_note,
 )
 from tsnl.methods.sequential.units import fit_units
@@ -229,23 +229,6 @@ def outcome(problem: Problem, state: RoundState, status: str) -> Outcome:
         lag=None if state.form.spec.whole else state.form.lag,
         arrays=state.simulated.arrays(),
     )
-
-
-def restore(
-    key: Key[Array, ""], problem: Problem, options: Sequential, store: RoundStore | None
-) -> RoundState:
-    """The state after the rounds that a store has kept; simulations are read from it, not made anew."""
-    state = RoundState.start(problem, options)
-    key_simulate = jax.random.split(key, 3)[0]
-    for saved in () if store is None else store.rounds():
-        if isinstance(problem.model, Table):
-            simulated = take_table(problem, state.simulated, problem.model)
-        else:
-            keep = options.keeps_states(problem)
-            simulated = simulate_at(key_simulate, problem, state.simulated, saved.proposed, keep)
-        form = Form(parts_of(saved.kernel.spec)[0], saved.lag, saved.kernel.scaling.names())
-        state = state.after(simulated, form, saved.kernel, saved.draws, saved.record)
-    return state
 
 
 def report_progress(progress: Progress, options: Sequential, state: RoundState) -> None:

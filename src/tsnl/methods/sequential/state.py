@@ -4,18 +4,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
+import jax
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Array, Float, Key
 
 from tsnl.kernel import Kernel, KernelSpec
 from tsnl.kernel.ensemble import Fit
 from tsnl.kernel.lag import LagChoice
+from tsnl.kernel.stacked import parts_of
 from tsnl.likelihood.correction import Correction
 from tsnl.methods.sequential.options import Sequential
-from tsnl.methods.sequential.simulated import Simulated
+from tsnl.methods.sequential.simulated import Simulated, simulate_at, take_table
 from tsnl.posterior import Posterior
 from tsnl.problem import Problem
 from tsnl.sampling import MCMC, Draws
+from tsnl.simulation import Table
 
 Record: TypeAlias = dict[str, Any]  # ready for JSON
 PHASES = ("simulate", "train", "sample")
@@ -178,3 +181,20 @@ def unsettled_note(record: Record) -> str:
             f"it is far too sure of itself"
         )
     return f"{note}, simulate more" if note else ""
+
+
+def restore(
+    key: Key[Array, ""], problem: Problem, options: Sequential, store: RoundStore | None
+) -> RoundState:
+    """The state after the rounds that a store has kept; simulations are read from it, not made anew."""
+    state = RoundState.start(problem, options)
+    key_simulate = jax.random.split(key, 3)[0]
+    for saved in () if store is None else store.rounds():
+        if isinstance(problem.model, Table):
+            simulated = take_table(problem, state.simulated, problem.model)
+        else:
+            keep = options.keeps_states(problem)
+            simulated = simulate_at(key_simulate, problem, state.simulated, saved.proposed, keep)
+        form = Form(parts_of(saved.kernel.spec)[0], saved.lag, saved.kernel.scaling.names())
+        state = state.after(simulated, form, saved.kernel, saved.draws, saved.record)
+    return state
