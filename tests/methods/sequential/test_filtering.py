@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tsnl.methods.sequential.filtering import Looks, num_points, smooth_variance
+from tsnl.methods.sequential.filtering import Looks, num_points, smooth_variance, variance_of_two
 
 
 @pytest.mark.parametrize(("size", "points"), [(1, 64), (3, 64), (4, 64), (8, 192), (20, 192)])
@@ -60,3 +60,11 @@ def test_a_variance_that_is_known_is_kept():
     value, sds = looks.levelled(x)
     np.testing.assert_allclose(value, 0.15, rtol=1e-2)
     np.testing.assert_allclose(sds, np.sqrt(0.3), rtol=1e-2)
+
+
+def test_the_jackknife_finds_a_small_variance_and_is_not_carried_away_by_a_collapse():
+    near, level = np.array([0.01, -0.02, 0.05]), np.array([-300.0, 5.0, 0.0])
+    np.testing.assert_allclose(variance_of_two(level, level + near), near**2 / 2, rtol=1e-3)
+    runs = np.random.default_rng(0).normal(size=(2, 20_000)) * np.sqrt(0.3)
+    assert variance_of_two(*runs).mean() == pytest.approx(0.3, rel=0.1)  # of the second order in it
+    assert variance_of_two(np.zeros(1), np.array([-40.0]))[0] < 80  # half the square is 800

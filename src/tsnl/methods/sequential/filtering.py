@@ -85,15 +85,13 @@ class Runner:
         """The same, with what single runs vary by: the variance given, or what two runs at a point say.
 
         Where it is large it differs from place to place, and the log of a noisy likelihood is too low by
-        half of it. That half is twice what the log of the mean of two is above the mean of the logs, by
-        the jackknife: half the square of their difference where that is small, less where it is large,
-        since collapses of a filter make its log heavy to the left.
+        half of it.
         """
         n, particles = len(z), np.full(len(z), self.num_particles)
         if variance <= VARIANCE:
             return Looks(z, self(key, z), np.full(n, variance), np.ones(n), particles)
         one, other = (self(each, z) for each in jax.random.split(key))
-        square = 4 * (np.logaddexp(one, other) - (one + other) / 2 - np.log(2))
+        square = variance_of_two(one, other)
         return Looks(z, (one + other) / 2, square, np.full(n, 2.0), particles)
 
     def series(
@@ -176,6 +174,17 @@ class Looks(NamedTuple):
         share = self.particles / self.particles.max()  # one over the number of particles, up to a factor
         variance = smooth_variance(x, self.square * share) / share
         return self.value + variance / 2, np.sqrt(variance / self.runs)
+
+
+def variance_of_two(
+    one: Float[np.ndarray, " n"], other: Float[np.ndarray, " n"]
+) -> Float[np.ndarray, " n"]:
+    r"""Twice what the log of a noisy likelihood is too low by, from two of them, by the jackknife.
+
+    \(4 \log \cosh(d / 2)\) of their difference d: \(d^2 / 2\), the variance, where that is small, and
+    less where it is large, since collapses of a filter make the log heavy to the left.
+    """
+    return 4 * (np.logaddexp(one, other) - (one + other) / 2 - np.log(2))
 
 
 def smooth_variance(
