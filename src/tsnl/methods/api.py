@@ -125,6 +125,13 @@ class Inference:
     seed: int
     versions: Mapping[str, str] = field(default_factory=versions)
 
+    @property
+    def transforms(self) -> dict[str, tuple[str, str]]:
+        """For each column of y, the transform that the kernel sees it by, and why; empty without one."""
+        found = [record["transforms"] for record in self.history if record.get("transforms")]
+        pairs = found[-1] if found else []
+        return {name: (pair[0], pair[1]) for name, pair in zip(self.problem.names, pairs, strict=False)}
+
     def coordinates(self) -> dict[str, np.ndarray]:
         """Label of each distinct free entry of theta to its draws (chain, draw)."""
         values = np.asarray(self.problem.prior.coordinates(self.draws))

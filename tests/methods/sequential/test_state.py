@@ -1,7 +1,7 @@
 import numpy as np
 
 from tsnl import MCMC
-from tsnl.methods.sequential.state import draft_sampler, shift, unsettled_note
+from tsnl.methods.sequential.state import draft_sampler, shift, training_note, unsettled_note
 
 
 def test_a_rough_sampler_draws_enough_to_propose_from():
@@ -23,3 +23,9 @@ def test_a_status_says_where_the_last_round_should_not_be_the_last():
     assert unsettled_note({"shift": float("nan"), "trusted": 1.0}) == ""
     assert "4.2 sd: it has not settled, simulate more" in unsettled_note({"shift": 4.21, "trusted": 1.0})
     assert "power 0.02: it is far too sure" in unsettled_note({"shift": 0.1, "trusted": 0.02})
+
+
+def test_a_status_says_where_training_diverged():
+    assert training_note({"retries": 0, "left_out": 0}) == ""
+    assert training_note({"retries": 1, "left_out": 0}).endswith("again with smaller steps")
+    assert "2 of its members diverged all the same" in training_note({"retries": 3, "left_out": 2})

@@ -1,5 +1,7 @@
 """Units from the simulations, and runs that wild simulations cannot take down."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,7 +14,7 @@ from tsnl.kernel import KernelSpec, Lags, Mixture, Scaling
 from tsnl.kernel.scaling import fit_profile, is_stationary
 from tsnl.methods.sequential.extremes import count_extreme
 from tsnl.methods.sequential.simulated import Simulated
-from tsnl.methods.sequential.units import _candidates
+from tsnl.methods.sequential.units import Gain, _candidates
 from tsnl.problem import Problem
 
 QUICK = TSNL(
@@ -44,6 +46,41 @@ def test_transforms_that_the_values_allow(low, high, integer, names):
     series = np.linspace(low, high, 12).reshape(2, 6, 1)
     found = _candidates(spec(integer=(integer,)), series[0], series)
     assert found == [((0,), names)]
+
+
+def test_a_transform_has_to_be_clearly_better_than_none():
+    rng, nothing = np.random.default_rng(0), np.full(1, np.nan)
+    none = rng.normal(size=50)
+    noise = rng.normal(size=50)
+    same, better = Gain.of(none + noise - noise.mean(), none), Gain.of(none + noise + 3.0, none)
+    assert not same.is_clear
+    assert better.is_clear
+    np.testing.assert_allclose(better.error, noise.std(ddof=1) / np.sqrt(50))
+    assert str(better) == f"{3 + noise.mean():+.2f} ± {better.error:.2f} nats"
+    assert Gain.of(none, nothing).is_clear  # training diverged without it
+    assert not Gain.of(nothing, none).is_clear
+    assert not Gain.of(nothing, nothing).is_clear
+    assert str(Gain.of(nothing, none)) == "diverged"
+
+
+def test_a_result_says_which_transform_and_why(tmp_path):
+    def powers(rng, theta):
+        return np.exp(theta["scale"] * rng.normal(size=20))
+
+    prior = tsnl.Prior(scale=dist.LogNormal(0.0, 0.5))
+    series = powers(np.random.default_rng(0), {"scale": 3.0})
+    result = tsnl.infer(powers, prior, series, QUICK, seed=0, progress=False)
+    name, why = result.transforms["y"]
+    assert name == result.posterior.kernel.scaling.names()[0]
+    assert "asinh" in why
+    assert "log " in why
+    result.save(tmp_path)
+    assert tsnl.load(tmp_path, model=powers).transforms == result.transforms
+    report = result.report(tmp_path / "report.html", checks=result.check(num_replicates=0, refit=False))
+    assert f"{name}: {why}" in report.read_text(encoding="utf-8")
+    set_ = replace(QUICK, transform="asinh", rounds=1)
+    told = tsnl.infer(powers, prior, series, set_, seed=0, progress=False)
+    assert told.transforms == {"y": ("asinh", "as the option says")}
 
 
 def test_a_mean_that_moves_along_time_is_seen():

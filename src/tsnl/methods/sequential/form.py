@@ -38,8 +38,9 @@ def decide_form(
     if state.form is not None and len(state.history) > 1:
         return state.form
     if options.transform != "auto":
-        return Form(spec, lag, (options.transform,) * spec.d_y)
-    return Form(spec, lag, choose_transforms(key, problem, options, spec, simulated, chosen))
+        given = (options.transform,) * spec.d_y
+        return Form(spec, lag, given, ("as the option says",) * spec.d_y)
+    return Form(spec, lag, *choose_transforms(key, problem, options, spec, simulated, chosen))
 
 
 def fit_lag(

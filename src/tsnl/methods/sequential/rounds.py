@@ -34,6 +34,7 @@ from tsnl.methods.sequential.state import (
     mended_note,
     record,
     restore,
+    training_note,
     unsettled_note,
 )
 from tsnl.methods.sequential.units import fit_units
@@ -137,6 +138,7 @@ def learn_from(
     clock.append(time.perf_counter())
     figures = record(simulated, fit, draws, state.z, clock) | {"power": power, "trusted": trusted}
     figures |= count_extreme(form.spec, scaling, simulated)
+    figures |= {} if form is state.form else form.record()
     return state.after(simulated, form, kernel, draws, figures)
 
 
@@ -217,7 +219,8 @@ def outcome(problem: Problem, state: RoundState, status: str) -> Outcome:
     assert state.draws is not None  # there was a round
     assert state.form is not None
     last = state.history[-1]
-    notes = state.draws.health_note + extreme_note(last) + mended_note(last)
+    notes = state.draws.health_note + extreme_note(last) + training_note(last)
+    notes += mended_note(last)
     notes += unsettled_note(last) if state.correction is None else ""
     return Outcome(
         z=state.draws.z,

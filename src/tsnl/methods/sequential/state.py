@@ -27,11 +27,24 @@ DOUBTED = 0.25  # power of the likelihood below which held-out series do not tru
 
 
 class Form(NamedTuple):
-    """What is decided on early simulations, and stays: the kernel's spec, its lag, transforms of y."""
+    """What is decided on early simulations, and stays.
+
+    Attributes:
+        spec: what kernel.
+        lag: its lag.
+        transforms: of each column of y.
+        why: each of them; empty where they are of an earlier run.
+    """
 
     spec: KernelSpec
     lag: LagChoice
     transforms: tuple[str, ...]
+    why: tuple[str, ...] = ()
+
+    def record(self) -> Record:
+        """The transforms and their reasons, ready for JSON; nothing where there are no reasons."""
+        pairs = zip(self.transforms, self.why, strict=False)
+        return {"transforms": [list(pair) for pair in pairs]} if self.why else {}
 
 
 @dataclass(frozen=True)
@@ -156,6 +169,16 @@ def shift(old: np.ndarray, new: np.ndarray) -> float:
     sd = new.std(axis=0)
     mean = np.abs(new.mean(axis=0) - old.mean(axis=0)) / sd
     return float(max(mean.max(), np.abs(np.log(sd / old.std(axis=0))).max()))
+
+
+def training_note(record: Record) -> str:
+    """What a status adds where training diverged and was mended."""
+    note = ""
+    if record["retries"]:
+        note += "; training of the last kernel diverged and was started again with smaller steps"
+    if record["left_out"]:
+        note += f"; {record['left_out']} of its members diverged all the same and were left out"
+    return note
 
 
 def mended_note(record: Record) -> str:

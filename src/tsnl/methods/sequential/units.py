@@ -1,6 +1,7 @@
 """Units of y, from the simulations: where it lies, how wide it spreads, on which scale it is tame."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Array, Bool, Float, Key
@@ -41,6 +42,29 @@ def fit_units(spec: KernelSpec, simulated: Simulated, names: Sequence[str]) -> S
     raise AssertionError("the second try returns or raises")
 
 
+class Gain(NamedTuple):
+    """What a transform brings over none, in nats of the score of a held-out series."""
+
+    mean: float
+    error: float
+
+    @staticmethod
+    def of(scores: Float[np.ndarray, " _"], none: Float[np.ndarray, " _"]) -> "Gain":
+        """Of the scores with it and without; one nat where only without it training diverged."""
+        if np.isnan(scores).any():
+            return Gain(-np.inf, 0.0)
+        gain = np.where(np.isnan(none), 1.0, scores - none)
+        return Gain(float(gain.mean()), float(gain.std() / max(np.sqrt(len(gain) - 1), 1.0)))
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether it is more than chance."""
+        return self.mean > max(0.0, 2 * self.error)
+
+    def __str__(self) -> str:
+        return f"{self.mean:+.2f} ± {self.error:.2f} nats" if np.isfinite(self.mean) else "diverged"
+
+
 def choose_transforms(
     key: Key[Array, ""],
     problem: Problem,
@@ -48,35 +72,36 @@ def choose_transforms(
     spec: KernelSpec,
     simulated: Simulated,
     chosen: Bool[np.ndarray, " capacity"],
-) -> tuple[str, ...]:
-    """The transform of each column, by how well briefly trained kernels tell parameters apart.
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The transform of each column, by how well briefly trained kernels tell parameters apart; and why.
 
     One other than none is taken where its gain, over series that were held out, is larger than twice
     its standard error.
     """
-    none = ("none",) * spec.d_y
+    found, why = ["none"] * spec.d_y, ["nothing else was tried"] * spec.d_y
     candidates = _candidates(spec, np.concatenate(problem.panel), simulated.there.series)
-    if not candidates:
-        return none
 
     def scores(names: Sequence[str]) -> Float[np.ndarray, " n"]:
-        return _scores(
-            key, problem, options, spec, simulated.all, chosen, fit_units(spec, simulated, names)
-        )
+        scaling = fit_units(spec, simulated, names)
+        return _scores(key, problem, options, spec, simulated.all, chosen, scaling)
 
-    first, found = scores(none), list(none)
+    first = scores(found) if candidates else np.zeros(0)
     for columns, names in candidates:
-        best = 0.0
+        gains = {}
         for name in names:
             tried = [name if j in columns else "none" for j in range(spec.d_y)]
-            gain = scores(tried) - first
-            gain = np.where(np.isnan(gain), np.where(np.isnan(first), 1.0, -np.inf), gain)
-            mean, error = gain.mean(), gain.std() / max(np.sqrt(len(gain) - 1), 1.0)
-            if mean > max(best, 2 * error):
-                best = float(mean)
-                for j in columns:
-                    found[j] = name
-    return tuple(found)
+            gains[name] = Gain.of(scores(tried), first)
+        clear = {name: gain.mean for name, gain in gains.items() if gain.is_clear}
+        best = max(clear, key=clear.__getitem__, default="none")
+        for j in columns:
+            found[j], why[j] = best, _reason(gains)
+    return tuple(found), tuple(why)
+
+
+def _reason(gains: dict[str, Gain]) -> str:
+    """What was tried in the place of none, and how it did."""
+    tried = ", ".join(f"{name} {gain}" for name, gain in gains.items())
+    return f"how well held-out series tell their parameters, over none: {tried}"
 
 
 def _candidates(

@@ -164,6 +164,11 @@ def configuration(result: Inference) -> list[tuple[str, str]]:
     rows = [("method", type(result.method).__name__), ("seed", str(result.seed))]
     if result.lag is not None:
         rows.append(("lag", f"{result.lag[0]}: {result.lag[1]}"))
+    rows += [(f"transform of {k}", f"{name}: {why}") for k, (name, why) in result.transforms.items()]
+    weights = result.history[-1].get("weights") if result.history else None
+    if weights:
+        mixtures, networks = (percent(weight) for weight in weights)
+        rows.append(("kernel", f"mixtures {mixtures}, networks {networks}, by their held-out log-score"))
     sizes = ", ".join(f"{len(one):,}" for one in problem.panel)
     rows.append(("series", f"{len(problem.panel)} of {sizes} rows, {problem.d_y} column(s)"))
     if problem.columns:
