@@ -25,7 +25,7 @@ OUT = HERE / "sbc.json"
 RUNS = {  # as many simulations in one round as give the kernel the whole prior to learn
     "linear": (LINEAR, tsnl.TSNL(rounds=1, simulations=1000)),
     "volatility": (VOLATILITY, tsnl.TSNL(rounds=1, simulations=1000)),
-    "predator-prey": (PREDATOR_PREY, tsnl.TSNL(rounds=1, simulations=2000, transform="asinh")),
+    "predator-prey": (PREDATOR_PREY, tsnl.TSNL(rounds=1, simulations=2000)),
 }
 
 

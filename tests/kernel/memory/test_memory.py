@@ -151,7 +151,7 @@ def test_the_groups_add_up_to_the_features(name):
 
 def test_a_memory_that_says_nothing_of_its_features_has_one_group():
     (group,) = memory_of("a rate that is trained").groups()
-    assert group == ((USUAL[0],) * 4, (USUAL[1],) * 4, True)
+    assert group == ((USUAL[0],) * 4, (USUAL[1],) * 4, True, ())
 
 
 def test_marks_are_marked():

@@ -20,6 +20,7 @@ used. The weights of step 1 start at their ridge regression.
 from dataclasses import dataclass
 
 import equinox as eqx
+import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, Key
 
@@ -29,7 +30,7 @@ from tsnl.kernel.heads.component import mixture
 from tsnl.kernel.heads.fresh import Sizes, fresh_parts
 from tsnl.kernel.heads.regression import Part, decouple, extended, regression
 from tsnl.kernel.heads.ridge import ridge_start
-from tsnl.kernel.heads.weight_prior import minus_log_prior, with_bends
+from tsnl.kernel.heads.weight_prior import minus_log_prior, of_others, with_bends
 from tsnl.runtime.checked import DEEPEST, check_fields
 from tsnl.store.registry import register
 
@@ -78,12 +79,13 @@ class Mixture:
         """The weights of step 1 at their ridge regression."""
         groups = with_bends(head.groups, self.bends or 0)
 
-        def one(now: tuple[Part, Array]) -> tuple[Array, Array]:
-            part, y = now
+        def one(now: tuple[Part, Array, Array]) -> tuple[Array, Array]:
+            part, y, others = now
             own = rows._replace(y=y, features=extended(part, rows.features.T).T)
-            return ridge_start(own, groups)
+            return ridge_start(own, groups, others if head.d_y > 1 else None)
 
-        mean, offset = lax.map(one, (head.parts, rows.y.T))  # one after the other: they are large
+        each = (head.parts, rows.y.T, jnp.asarray(of_others(groups, head.d_y)))
+        mean, offset = lax.map(one, each)  # one after the other: they are large
         mean = head.parts.mean.at[:, : mean.shape[1]].set(mean)
         return eqx.tree_at(lambda h: (h.parts.mean, h.parts.offset), head, (mean, offset))
 

@@ -5,7 +5,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import cho_solve
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from tsnl.kernel.heads.base import Groups, Rows
 from tsnl.kernel.heads.regression import bases
@@ -13,14 +13,23 @@ from tsnl.kernel.heads.weight_prior import feature_sd, slope_sd
 
 PSEUDO = 2.0  # rows of pooled variance behind each series' own
 JITTER = 3e-6  # added to a unit diagonal: features of the past are close to collinear
+SHRUNKEN = (1.0, 0.3, 0.1, 0.03, 0.01)  # prior sds of other columns' weights that are tried
 BLOCK = 4096  # rows whose products of features and theta are in memory at once
 
 
-def ridge_start(rows: Rows, groups: Groups) -> tuple[Float[Array, "P1 F"], Float[Array, "P2 2"]]:
+def ridge_start(
+    rows: Rows, groups: Groups, others: Bool[Array, " F"] | None = None
+) -> tuple[Float[Array, "P1 F"], Float[Array, "P2 2"]]:
     """Of rows of one component of y, the weights of the mean and the offsets of mean and log-scale.
 
     Two sweeps of generalised ridge regression on (1, theta) x features: the residual variance of each
     series gives the variance as a function of theta, and that weighs the rows of the next sweep.
+
+    Args:
+        rows: to start from.
+        groups: of the features.
+        others: features of other columns, whose weights are as small as Akaike's criterion asks for:
+            many that are fitted to noise would make the rows seem less noisy than they are.
     """
     y, c, theta, series, share = rows
     num_rows, num_series = len(y), len(theta)
@@ -50,6 +59,12 @@ def ridge_start(rows: Rows, groups: Groups) -> tuple[Float[Array, "P1 F"], Float
         begin = jnp.diag(precision), jnp.zeros(len(precision))
         (gram, right), _ = jax.lax.scan(add, begin, (blocks, inverse))
         solution = _solve(gram, right)
+        if others is not None:
+            flat = inverse.ravel()[:num_rows]
+            which = jnp.concatenate(
+                [jnp.tile(others, len(linear_sd)), jnp.zeros(quadratic.shape[1], bool)]
+            )
+            solution = _shrunken(gram, right, precision * which, jnp.sum(flat * y * y), share * num_rows)
         fitted = jax.lax.map(lambda index: design(index) @ solution, blocks).ravel()[:num_rows]
         square = jax.ops.segment_sum((y - fitted) ** 2, series, num_series)
         pooled = jnp.sum(square) / num_rows
@@ -64,9 +79,39 @@ def ridge_start(rows: Rows, groups: Groups) -> tuple[Float[Array, "P1 F"], Float
     return mean, jnp.stack([solution[mean.size :], log_sd], axis=1)
 
 
-def _solve(gram: Float[Array, "p p"], right: Float[Array, " p"]) -> Float[Array, " p"]:
+def _shrunken(
+    gram: Float[Array, "p p"],
+    right: Float[Array, " p"],
+    extra: Float[Array, " p"],
+    square: Float[Array, ""],
+    number: Float[Array, ""],
+) -> Float[Array, " p"]:
+    """The solution with the prior precision of some weights raised as Akaike's criterion asks for.
+
+    Args:
+        gram: of the regression, with the prior in it.
+        right: of the regression.
+        extra: its precision of these weights, zero of all others.
+        square: the weighted sum of squares of y.
+        number: what the rows count as.
+    """
+
+    def tried(factor: Array) -> tuple[Array, Array]:
+        more = gram + jnp.diag((factor - 1) * extra)
+        solution = _solve(more, right)
+        left = (
+            square - 2 * solution @ right + solution @ gram @ solution
+        )  # with the prior of the weights
+        used = jnp.trace(_solve(more, gram))
+        return solution, number * jnp.log(jnp.maximum(left, 1e-6 * square)) + 2 * used
+
+    solutions, criteria = jax.lax.map(tried, jnp.asarray(SHRUNKEN) ** -2.0)
+    return solutions[jnp.argmin(jnp.where(jnp.isfinite(criteria), criteria, jnp.inf))]
+
+
+def _solve(gram: Float[Array, "p p"], right: Float[Array, "p ..."]) -> Float[Array, "p ..."]:
     """By Cholesky on a scale where the diagonal is one; nothing where even that fails in 32 bit."""
     scale = 1 / jnp.sqrt(jnp.diag(gram))
     even = gram * scale[:, None] * scale + JITTER * jnp.eye(len(gram))
-    solution = scale * cho_solve((jnp.linalg.cholesky(even), True), scale * right)
+    solution = (scale * cho_solve((jnp.linalg.cholesky(even), True), (scale * right.T).T).T).T
     return jnp.where(jnp.all(jnp.isfinite(solution)), solution, 0.0)

@@ -2,7 +2,8 @@ r"""The prior of a component's weights: what lets a kernel of several hundred le
 
 In standardised units. Each weight has a prior sd, a guess of how large it may have to be. Weights of one
 kind (those of the near lags, say, or their change with one parameter) form a group, whose common scale
-is unknown: see `minus_log_prior`.
+is unknown: see `minus_log_prior`. A column's own past and that of the others are groups apart: most of
+what other columns say is often nothing, and many of them would drown in noise what little it is.
 """
 
 import itertools
@@ -12,7 +13,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from tsnl.kernel.heads.base import Groups, num_features
 from tsnl.kernel.heads.regression import Part, earlier, num_parameters
@@ -39,6 +40,13 @@ def feature_sd(groups: Groups) -> tuple[Float[np.ndarray, " F"], Float[np.ndarra
     mean = [sd for group in groups for sd in group.mean_sd]
     scale = [sd for group in groups for sd in group.scale_sd]
     return np.array(mean, dtype=float), np.array(scale, dtype=float)
+
+
+def of_others(groups: Groups, d_y: int) -> Bool[np.ndarray, "d_y F"]:
+    """For each component, which features are of other columns."""
+    return np.concatenate(
+        [np.zeros((d_y, 0), dtype=bool), *(one.is_of_others(d_y) for one in groups)], axis=1
+    )
 
 
 def slope_sd(size: int) -> tuple[Float[np.ndarray, "P2 1"], Float[np.ndarray, "P2 1"]]:
@@ -91,9 +99,12 @@ def make_table(parts: Part, groups: Groups) -> Table:
     inverse.shape[:], inverse.out[:] = 1.0, 1 / OUT
     for name, sd in (("mean", mean_sd), ("scale", scale_sd)):
         getattr(inverse, name)[:] = 1 / (weight[: parts.mean.shape[1]] * sd)
-        for kind in _kinds(groups):
+        for kind, one in zip(_kinds(groups), groups, strict=True):
+            others = one.is_of_others(d_y)
             for p in range(parts.mean.shape[1]):
                 getattr(group, name)[:, p, kind] = next(count)
+                if others.any():
+                    getattr(group, name)[:, p, kind][others] = next(count)
     for name in ("offset", "couple"):
         getattr(inverse, name)[:] = 1 / quadratic
         getattr(group, name)[:, 1 + size :] = next(count)

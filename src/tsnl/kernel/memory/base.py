@@ -20,17 +20,36 @@ class Group(NamedTuple):
         mean_sd: prior sd of each feature's weight in the mean of y.
         scale_sd: in the log-scale of y.
         located: whether they tell where rows lie: marks of what is absent and units of a network do not.
+        columns: the column of y that each feature is of; none where they are of no column. A column's
+            own past and that of the others have weights of different sizes.
     """
 
     mean_sd: tuple[float, ...]
     scale_sd: tuple[float, ...]
     located: bool = True
+    columns: tuple[int, ...] = ()
 
     @staticmethod
-    def of(sds: tuple[float, float], sizes: np.ndarray, located: bool = True) -> "Group":
-        """Prior sds in mean and log-scale, each feature's over the first's."""
+    def of(
+        sds: tuple[float, float], sizes: np.ndarray, located: bool = True, num_columns: int = 0
+    ) -> "Group":
+        """Prior sds in mean and log-scale, each feature's over the first's.
+
+        Args:
+            sds: of the first.
+            sizes: of each over the first's.
+            located: whether they tell where rows lie.
+            num_columns: columns of y that the features are of in turn, where they are of columns.
+        """
         mean_sd, scale_sd = ((sd * sizes).tolist() for sd in sds)
-        return Group(tuple(mean_sd), tuple(scale_sd), located)
+        columns = (np.arange(len(sizes)) % num_columns).tolist() if num_columns else ()
+        return Group(tuple(mean_sd), tuple(scale_sd), located, tuple(columns))
+
+    def is_of_others(self, d_y: int) -> Bool[np.ndarray, "d_y n"]:
+        """For each column of y, which features are of other columns."""
+        if not self.columns:
+            return np.zeros((d_y, len(self.mean_sd)), dtype=bool)
+        return np.array(self.columns) != np.arange(d_y)[:, None]
 
 
 class Memory(eqx.Module):

@@ -86,5 +86,5 @@ class DecayMemory(Memory):
     def groups(self) -> tuple[Group, ...]:
         """Levels, then sizes."""
         count = len(self.rates) * self.d_y
-        group = Group.of(AVERAGE, np.ones(count))
+        group = Group.of(AVERAGE, np.ones(count), num_columns=self.d_y)
         return (group, group) if count else ()

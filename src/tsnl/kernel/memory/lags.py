@@ -78,9 +78,13 @@ class LagMemory(Memory):
     def groups(self) -> tuple[Group, ...]:
         """Weights fade with the lag."""
         fade = self.options.fading ** np.arange(self.options.lag)
-        kinds = ((LAG, self.d_y, True), (ABSENT, self.d_y, False), (INPUT, self.d_u, True))
+        kinds = (
+            (LAG, self.d_y, True, self.d_y),
+            (ABSENT, self.d_y, False, self.d_y),
+            (INPUT, self.d_u, True, 0),
+        )
         return tuple(
-            Group.of(sds, np.repeat(fade, width), located)
-            for sds, width, located in kinds
+            Group.of(sds, np.repeat(fade, width), located, columns)
+            for sds, width, located, columns in kinds
             if width and self.options.lag
         )
