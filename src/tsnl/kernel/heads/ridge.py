@@ -43,6 +43,9 @@ def ridge_start(
     places = jnp.arange(-(-num_rows // size) * size)  # whole blocks; what is too much weighs nothing
     blocks = jnp.minimum(places, num_rows - 1).reshape(-1, size)
 
+    if others is not None:
+        theirs = jnp.concatenate([jnp.tile(others, len(linear_sd)), jnp.zeros(quadratic.shape[1], bool)])
+
     def design(index: Int[Array, " n"]) -> Float[Array, "n p"]:
         products = linear[series[index]][:, :, None] * c[index][:, None, :]
         return jnp.concatenate([products.reshape(size, -1), quadratic[series[index]]], axis=1)
@@ -58,13 +61,11 @@ def ridge_start(
 
         begin = jnp.diag(precision), jnp.zeros(len(precision))
         (gram, right), _ = jax.lax.scan(add, begin, (blocks, inverse))
-        solution = _solve(gram, right)
-        if others is not None:
-            flat = inverse.ravel()[:num_rows]
-            which = jnp.concatenate(
-                [jnp.tile(others, len(linear_sd)), jnp.zeros(quadratic.shape[1], bool)]
-            )
-            solution = _shrunken(gram, right, precision * which, jnp.sum(flat * y * y), share * num_rows)
+        if others is None:
+            solution = _solve(gram, right)
+        else:
+            square = jnp.sum(inverse.ravel()[:num_rows] * y * y)
+            solution = _shrunken(gram, right, precision * theirs, square, share * num_rows)
         fitted = jax.lax.map(lambda index: design(index) @ solution, blocks).ravel()[:num_rows]
         square = jax.ops.segment_sum((y - fitted) ** 2, series, num_series)
         pooled = jnp.sum(square) / num_rows
@@ -99,9 +100,7 @@ def _shrunken(
     def tried(factor: Array) -> tuple[Array, Array]:
         more = gram + jnp.diag((factor - 1) * extra)
         solution = _solve(more, right)
-        left = (
-            square - 2 * solution @ right + solution @ gram @ solution
-        )  # with the prior of the weights
+        left = square - 2 * solution @ right + solution @ gram @ solution  # with the prior in it
         used = jnp.trace(_solve(more, gram))
         return solution, number * jnp.log(jnp.maximum(left, 1e-6 * square)) + 2 * used
 
