@@ -72,6 +72,16 @@ class Runner:
         filter_ = replace(self.filter_, num_particles=-(-num_particles // members) * members)
         return replace(self, filter_=filter_)
 
+    def quieter(self, variance: float, stages: int) -> "Runner":
+        """By as many particles as this variance of a log-likelihood asks for, within the work of stages.
+
+        The variance falls like one over the number of particles.
+        """
+        now = self.num_particles
+        most = np.clip(self.affordable(stages), now, MOST)
+        wanted = now * 2.0 ** np.ceil(np.log2(max(variance, LEAST_VARIANCE) / VARIANCE))
+        return self.with_particles(int(np.clip(wanted, now, most)))
+
     def __call__(self, key: Key[Array, ""], z: Float[np.ndarray, "n size"]) -> Float[np.ndarray, " n"]:
         """Log-likelihoods of the observed series, at n points, n a multiple of `TOGETHER`."""
         total = np.zeros(len(z))
@@ -125,17 +135,15 @@ def with_particles(
 ) -> tuple[Runner, float]:
     """As many particles as the variance asks for, within the work; and the variance that they have.
 
-    The variance of a log-likelihood falls like one over the number of particles. The first look leaves
-    their number as it is: it may be far from the posterior, where the variance says nothing.
+    The first look leaves their number as it is: it may be far from the posterior, where the variance
+    says nothing.
     """
     flat = draws.z.reshape(-1, draws.z.shape[-1])
     nearest = np.argmin((((flat - flat.mean(axis=0)) / (flat.std(axis=0) + 1e-12)) ** 2).sum(axis=1))
     found = runner(key, np.tile(flat[nearest], (BLOCK, 1)))
     now, variance = runner.num_particles, max(float(found.var(ddof=1)), LEAST_VARIANCE)
     if stage > 0:
-        most = np.clip(runner.affordable(max(1, STAGES - stage)), now, MOST)
-        wanted = now * 2.0 ** np.ceil(np.log2(variance / VARIANCE))
-        runner = runner.with_particles(int(np.clip(wanted, now, most)))
+        runner = runner.quieter(variance, max(1, STAGES - stage))
     return runner, variance * now / runner.num_particles
 
 

@@ -12,29 +12,27 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Float, Key
 
-from tsnl.kernel import Kernel
 from tsnl.likelihood.correction import Correction, fit_correction
 from tsnl.likelihood.learned_filter import LearnedFilter
 from tsnl.likelihood.surrogate import SurrogateLikelihood
 from tsnl.methods.sequential.filtering import (
-    BLOCK,
     MOST_STAGES,
     STAGES,
     Looks,
     Runner,
     with_particles,
 )
+from tsnl.methods.sequential.judge import judge
 from tsnl.methods.sequential.observation import observation_of
 from tsnl.methods.sequential.options import Sequential
 from tsnl.methods.sequential.simulated import propose
 from tsnl.methods.sequential.state import RoundState, draft_sampler, shift
-from tsnl.methods.sequential.transition import learn_transition, whole_paths
+from tsnl.methods.sequential.transition import learn_transition
 from tsnl.models.base import StateSpaceModel
 from tsnl.posterior import sample_posterior
 from tsnl.problem import Problem
@@ -45,7 +43,6 @@ LOWEST = 100.0  # nats below the best, where a value counts no less
 WIDEN = 1.6  # how much wider than the posterior to run the filter
 CUT = 3.0  # nats that one series can say for or against
 SLACK = 0.5  # nats that a kernel of few simulations, which has seen these series, may be ahead
-MOST_NOISE = 4.0  # variance of a log-likelihood, as far as it is believed
 DEPTH = 20.0  # nats below the best, from which on a point is not learned from
 FALL = 6.0  # nats below the best, from which on a value counts less
 DRAFT = 0.3  # share of the training steps where only the next round is proposed from it
@@ -112,58 +109,6 @@ def _mend(
     if not np.isfinite(draws.z).all():
         raise FloatingPointError("Draws of the corrected posterior are not finite.")
     return draws, correction
-
-
-def judge(
-    key: Key[Array, ""], runner: Runner, problem: Problem, state: RoundState
-) -> Float[np.ndarray, " n"]:
-    """By how much the filter makes simulated series more probable, at their own parameters."""
-    whole = np.flatnonzero(whole_paths(state.simulated))[::-1]  # the last ones are nearest the posterior
-    wanted = BLOCK * int(runner.growth)
-    blocks = np.resize(whole[:wanted], wanted).reshape(-1, BLOCK)
-    keys = jax.random.split(key, len(blocks))
-    gains = [_gain(one, runner, problem, state, some) for one, some in zip(keys, blocks, strict=True)]
-    return np.concatenate(gains)
-
-
-def _gain(
-    key: Key[Array, ""], runner: Runner, problem: Problem, state: RoundState, some: Int[np.ndarray, " n"]
-) -> Float[np.ndarray, " n"]:
-    """Of some simulations.
-
-    The log of an unbiased estimate is too low by half its variance, which two runs of each series show.
-    """
-    simulated, dtype = state.simulated, jnp.result_type(float)
-    assert state.kernel is not None
-    series, inputs = simulated.series[some].astype(dtype), simulated.inputs[some].astype(dtype)
-    rows = series.reshape(BLOCK, -1, *runner.panel[0].shape[1:])
-    known = None if problem.inputs is None else inputs
-    twice = [runner.series(one, simulated.z[some], rows, known) for one in jax.random.split(key)]
-    variance = np.minimum((twice[0] - twice[1]) ** 2 / 2, MOST_NOISE)
-    found = np.mean(twice, axis=0) + variance.mean() / 2
-    own = _by_kernel(state.kernel, series, inputs, simulated.z[some].astype(dtype))
-    gain = found - np.asarray(own, dtype=float)
-    return np.where(np.isfinite(gain), gain, -1e4)
-
-
-@eqx.filter_jit
-def _by_kernel(
-    kernel: Kernel,
-    series: Float[Array | np.ndarray, "n T d_y"],
-    inputs: Float[Array | np.ndarray, "n T d_u"],
-    z: Float[Array | np.ndarray, "n size"],
-) -> Float[Array, " n"]:
-    """Log-densities of complete series by the kernel of rows."""
-
-    def one(now: tuple[Array, Array, Array]) -> Array:
-        rows, u, own = now
-        y, known = kernel.scaling.standardise(rows), kernel.scaling.standardise_u(u)
-        features = kernel.features(y, jnp.ones(y.shape, bool), known)
-        theta = kernel.scaling.standardise_z(own)
-        log_q = kernel.log_probs(kernel.targets(rows), features, theta)
-        return jnp.sum(log_q) + jnp.sum(kernel.log_jacobian(rows))
-
-    return jax.lax.map(one, tuple(jnp.asarray(x, dtype=float) for x in (series, inputs, z)))
 
 
 def correct(
